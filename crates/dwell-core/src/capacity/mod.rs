@@ -1,0 +1,1 @@
+//! How much a link can carry.

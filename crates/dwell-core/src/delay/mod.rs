@@ -1,0 +1,1 @@
+//! One-way delay between hosts whose clocks do not agree.

@@ -1,0 +1,26 @@
+//! What is known about packets and time: trains, methods, reports, statistics.
+//!
+//! Nothing here opens a socket, reads a clock, sleeps or starts a thread. A [`Method`] asks for [`Train`]s and is
+//! shown what became of them; a [`Path`] carries them. There are four kinds of path (simulator, testbed, live,
+//! record), and every method runs on each unchanged.
+
+pub mod stats;
+
+pub mod host;
+
+pub mod capacity;
+
+pub mod delay;
+
+mod method;
+mod report;
+mod train;
+pub mod unit;
+
+pub use method::{Effort, LoadLimit, Method, Path, Step, run};
+pub use report::{Finding, Quantity, Report, Side, Unit, Vantage};
+pub use train::{
+    Arrival, Departure, Direction, Fate, Fleet, Observation, Packet, PacketTruth, Passage, PathFacts, Stamps,
+    Train, TrainTruth,
+};
+pub use unit::{BitRate, Bytes, Nanos};

@@ -1,0 +1,1 @@
+//! Statistics; nothing here knows networks.

@@ -1,0 +1,1 @@
+//! Testbeds in network namespaces, from the simulator's scenario files.

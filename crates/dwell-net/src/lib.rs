@@ -1,0 +1,1 @@
+//! The edge of the machine: sockets and their time stamps, the agent.

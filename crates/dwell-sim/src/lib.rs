@@ -1,0 +1,1 @@
+//! Deterministic packet-level simulator of a path, its queues, hosts and clocks.

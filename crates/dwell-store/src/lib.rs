@@ -1,0 +1,1 @@
+//! Records: what was asked, what was seen, what was found, under which circumstances.

@@ -1,0 +1,3 @@
+//! Where a packet's time goes: the command.
+
+fn main() {}
