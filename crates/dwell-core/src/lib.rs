@@ -12,11 +12,13 @@ pub mod capacity;
 
 pub mod delay;
 
+mod circumstances;
 mod method;
 mod report;
 mod train;
 pub mod unit;
 
+pub use circumstances::{Circumstances, HostFacts};
 pub use method::{Effort, LoadLimit, Method, Path, Step, run};
 pub use report::{Finding, Quantity, Report, Side, Unit, Vantage};
 pub use train::{
