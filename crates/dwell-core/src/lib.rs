@@ -13,6 +13,7 @@ pub mod capacity;
 pub mod delay;
 
 mod circumstances;
+pub mod clock;
 mod method;
 mod report;
 mod train;
