@@ -12,6 +12,8 @@ pub mod capacity;
 
 pub mod delay;
 
+pub mod gap;
+
 mod circumstances;
 pub mod clock;
 mod method;
