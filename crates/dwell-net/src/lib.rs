@@ -1,1 +1,12 @@
 //! The edge of the machine: sockets and their time stamps, the agent.
+
+pub mod clock;
+mod identity;
+pub mod pace;
+pub mod place;
+pub mod probe;
+pub mod prober;
+pub mod socket;
+
+pub use identity::{Identity, IdentityError, KeyTextError, Peers, PublicKey};
+pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
