@@ -105,7 +105,8 @@ impl Pacer {
         let mut from = 0;
         while from < packets.len() {
             let held = |packet: &dwell_core::Packet| packet.hold > Nanos::ZERO;
-            let to = train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
+            let to =
+                train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
             let parts: Vec<&[u8]> = packets[from..to].iter().map(Vec::as_slice).collect();
             let mut burst = Burst::new(&parts);
             if from == 0 {
@@ -141,7 +142,11 @@ impl Pacer {
         let departed = before.kernel.unwrap_or(before.application + self.start_lag.median());
         let wait = departed + hold - self.held_lag.median() - clock::realtime();
         let until = clock::monotonic() + wait;
-        if wait > Nanos::from_millis(1) { wait_until(until) } else { spin_until(until) }
+        if wait > Nanos::from_millis(1) {
+            wait_until(until)
+        } else {
+            spin_until(until)
+        }
         Ok(())
     }
 

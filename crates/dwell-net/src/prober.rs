@@ -120,12 +120,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Sends a fleet.
-    pub fn send(
-        &mut self,
-        fleet: &[Departure],
-        direction: Direction,
-        first: u32,
-    ) -> io::Result<Vec<Stamps>> {
+    pub fn send(&mut self, fleet: &[Departure], direction: Direction, first: u32) -> io::Result<Vec<Stamps>> {
         let goods = Consignment { seal: &self.seal, framing: self.framing, direction, first, fleet };
         self.pacer.send(&mut self.socket, &goods)
     }
@@ -220,10 +215,7 @@ impl Prober {
     }
 
     /// Gives the thread something to do.
-    pub fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&mut Endpoint) -> T + Send + 'static,
-    ) -> Answer<T> {
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Endpoint) -> T + Send + 'static) -> Answer<T> {
         let (tell, told) = channel();
         // Where the thread is gone, so is `tell`, and waiting for the answer says it.
         let _ = self.jobs.send(Box::new(move |endpoint| {
