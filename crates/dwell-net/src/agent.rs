@@ -4,7 +4,7 @@ use crate::channel::{Channel, ChannelError};
 use crate::facts;
 use crate::identity::{Identity, Peers, PublicKey};
 use crate::probe::{self, HEADER, HELLO, Seal};
-use crate::prober::Placement;
+use crate::prober::{Placed, Placement};
 use crate::protocol::{Limits, PORT, Refusal};
 use crate::session::Session;
 use crate::socket::ProbeSocket;
@@ -350,6 +350,6 @@ impl Agent {
 
     /// What this host tells of itself to a peer that reaches it at `local`.
     pub(crate) fn facts(&self, local: IpAddr) -> dwell_core::HostFacts {
-        facts::gather(local, self.config.core)
+        facts::gather(local, Placed { core: self.config.core, real_time: self.config.real_time })
     }
 }

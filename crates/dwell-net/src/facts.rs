@@ -1,6 +1,7 @@
 //! What this host tells of itself: read where the kernel shows it, left out where it does not.
 
 use crate::interface::Interface;
+use crate::prober::Placed;
 use dwell_core::HostFacts;
 use nix::ifaddrs::getifaddrs;
 use std::fs;
@@ -26,10 +27,10 @@ fn interface_of(address: IpAddr) -> Option<String> {
     all.find(|one| one.address.as_ref().is_some_and(of)).map(|one| one.interface_name)
 }
 
-/// Facts of this host, whose probes use the address `local` and whose measuring thread is pinned to `core`.
+/// Facts of this host, whose probes use the address `local` and whose measuring thread runs as `placed` says.
 #[must_use]
-pub(crate) fn gather(local: IpAddr, core: Option<usize>) -> HostFacts {
-    let cpu = format!("/sys/devices/system/cpu/cpu{}", core.unwrap_or(0));
+pub(crate) fn gather(local: IpAddr, placed: Placed) -> HostFacts {
+    let cpu = format!("/sys/devices/system/cpu/cpu{}", placed.core.unwrap_or(0));
     let interface = interface_of(local);
     let shown = interface.as_deref().and_then(|name| Interface::named(name).ok());
     HostFacts {
@@ -46,7 +47,12 @@ pub(crate) fn gather(local: IpAddr, core: Option<usize>) -> HostFacts {
         coalescing: shown.as_ref().and_then(|it| it.coalescing().ok()).unwrap_or_default(),
         interface,
         stamps: Vec::new(),
-        pinned_core: core.map(|core| core as u32),
-        real_time: false,
+        pinned_core: placed.core.map(|core| core as u32),
+        real_time: placed.real_time,
     }
+}
+
+/// The largest IP packet that leaves by the interface with address `local`.
+pub(crate) fn mtu_towards(local: IpAddr) -> Option<u64> {
+    Interface::named(&interface_of(local)?).ok()?.mtu().ok()
 }

@@ -125,6 +125,11 @@ impl Endpoint {
         self.pacer.send(&mut self.socket, &goods)
     }
 
+    /// Lets no transmit stamp of what was sent so far be taken for one of a fleet.
+    pub fn forget_departures(&mut self) -> io::Result<()> {
+        self.pacer.forget(&mut self.socket)
+    }
+
     /// Receives a fleet until all of it is there or `deadline` is over. Calls `ready` when it listens.
     pub fn receive(
         &mut self,
