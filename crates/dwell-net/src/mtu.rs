@@ -71,11 +71,12 @@ mod tests {
     use super::*;
     use std::net::IpAddr;
 
-    /// Carries what is at most `mtu` long, and loses every second packet of the rest.
+    /// Carries what is at most `mtu` long, and loses a third of the rest, in no order that the search could fall in
+    /// step with.
     struct Narrow {
         mtu: u64,
         interface: u64,
-        count: usize,
+        count: u32,
         framing: Framing,
     }
 
@@ -86,7 +87,8 @@ mod tests {
             let largest = self.framing.size_of_mtu(self.mtu);
             let fates = fleet.iter().map(|departure| {
                 self.count += 1;
-                departure.train.bytes() <= largest && self.count % 2 == 0
+                let lost = (self.count.wrapping_mul(2_654_435_761) >> 16) % 3 == 0;
+                departure.train.bytes() <= largest && !lost
             });
             Ok(fates.collect())
         }
