@@ -1,0 +1,62 @@
+//! What can go wrong in a lab, each with the operation and what to do about it.
+
+use std::io;
+use thiserror::Error;
+
+/// Why a lab could not be built or used.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The system refuses network namespaces to this process.
+    #[error(
+        "this system lets no network namespace be made ({reason}): run as root, or allow user namespaces \
+         (sysctl user.max_user_namespaces above 0, and on some systems kernel.unprivileged_userns_clone=1 or \
+         kernel.apparmor_restrict_unprivileged_userns=0)"
+    )]
+    Refused {
+        /// What the kernel said.
+        reason: io::Error,
+    },
+    /// A user namespace was asked for when the process already had several threads.
+    #[error("a user namespace must be entered before the first thread is started")]
+    Threads,
+    /// A command that the lab needs is not there.
+    #[error("the lab needs the command `{command}`: install iproute2")]
+    MissingCommand {
+        /// Its name.
+        command: &'static str,
+    },
+    /// A command that wires the lab failed.
+    #[error("in the lab's namespace `{place}`, `{command}` failed: {message}")]
+    Command {
+        /// The namespace that it ran in.
+        place: String,
+        /// What ran.
+        command: String,
+        /// Its last line on standard error.
+        message: String,
+    },
+    /// An operation of the operating system failed.
+    #[error("the lab could not {what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The scenario asks for what this carrier cannot do.
+    #[error("scenario `{scenario}`: {reason}")]
+    Scenario {
+        /// The scenario's name.
+        scenario: String,
+        /// What cannot be done, and what to do instead.
+        reason: String,
+    },
+}
+
+impl LabError {
+    /// Wraps an error of the operating system with what was tried.
+    pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        move |source| Self::System { what, source: source.into() }
+    }
+}
