@@ -71,7 +71,10 @@ pub(crate) fn start(
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
     };
     let stop = Arc::clone(stop);
-    wiring.nodes[index].spawn("cross traffic", move || generator.run(&stop)).map(Some)
+    wiring.nodes[index].spawn("cross traffic", move || {
+        generator.run(&stop);
+        Ok(())
+    }).map(Some)
 }
 
 fn payload(size: Bytes) -> usize {

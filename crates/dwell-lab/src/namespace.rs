@@ -40,14 +40,14 @@ impl Namespace {
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         role: &str,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce() -> Result<T, LabError> + Send + 'static,
     ) -> Result<JoinHandle<Result<T, LabError>>, LabError> {
         let inside = self.clone();
         thread::Builder::new()
             .name(role.to_owned())
             .spawn(move || {
                 inside.enter()?;
-                Ok(work())
+                work()
             })
             .map_err(LabError::system(format!("start the thread `{role}`")))
     }

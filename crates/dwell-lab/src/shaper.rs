@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::namespace::Namespace;
 use crate::wiring::ETHERNET_HEADER;
 use dwell_core::{BitRate, Bytes};
-use dwell_sim::{Carrier, Framing, LinkSpec, QueueLimit};
+use dwell_sim::{Carrier, LinkSpec, QueueLimit};
 
 /// What a frame is longer on the wire than the kernel counts: check sequence and preamble.
 const UNCOUNTED: Bytes = Bytes(12);

@@ -3,6 +3,7 @@
 
 use crate::error::LabError;
 use crate::namespace::Namespace;
+use dwell_net::interface::Interface;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -46,8 +47,12 @@ impl Place {
     }
 
     /// A locally administered hardware address.
+    pub(crate) fn hardware_bytes(self) -> [u8; 6] {
+        [0x02, 0x77, 0, 0, 0, self.0]
+    }
+
     fn hardware(self) -> String {
-        format!("02:77:00:00:00:{:02x}", self.0)
+        self.hardware_bytes().map(|byte| format!("{byte:02x}")).join(":")
     }
 }
 
@@ -111,6 +116,11 @@ impl Wiring {
             let (near, far) = (end(upstream.1, upstream.2), end(next.1, next.2));
             upstream.0.ip(&[format!("link add {near} type veth peer {far} netns {}", next.0.path())])?;
             for (namespace, port) in [(upstream.0, upstream.1), (next.0, next.1)] {
+                namespace.within(|| {
+                    Interface::named(port)
+                        .and_then(|interface| interface.offloads_off())
+                        .map_err(LabError::system("make each packet one frame"))
+                })?;
                 namespace.ip(&[
                     format!("link set dev {port} addrgenmode none"),
                     format!("link set dev {port} up"),
