@@ -2,6 +2,7 @@
 //! absolute schedule, so that a late wake-up is made up for and the offered load is right.
 
 use crate::error::LabError;
+use crate::namespace::Worker;
 use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
 use dwell_net::{clock, place};
@@ -12,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 /// The discard service.
@@ -54,7 +55,7 @@ pub(crate) fn start(
     cross: &CrossSpec,
     seed: u64,
     stop: &Arc<AtomicBool>,
-) -> Result<Option<JoinHandle<Result<(), LabError>>>, LabError> {
+) -> Result<Option<Worker<()>>, LabError> {
     let Some(frequency) = frequency(link, cross) else { return Ok(None) };
     let leaves = (index + cross.hops.max(1)).min(wiring.nodes.len() - 1);
     let (from, to) = (Place::node(index)?.ipv4(), Place::node(leaves)?.ipv4());

@@ -2,12 +2,14 @@
 //! open, so when the process dies, also by SIGKILL, the kernel takes namespace, interfaces and shapers away.
 
 use crate::error::LabError;
+use dwell_core::Nanos;
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::unistd::{Pid, gettid};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 /// A network namespace that this process holds open.
@@ -41,15 +43,18 @@ impl Namespace {
         &self,
         role: &str,
         work: impl FnOnce() -> Result<T, LabError> + Send + 'static,
-    ) -> Result<JoinHandle<Result<T, LabError>>, LabError> {
+    ) -> Result<Worker<T>, LabError> {
         let inside = self.clone();
-        thread::Builder::new()
+        let (tell, told) = mpsc::channel();
+        let handle = thread::Builder::new()
             .name(role.to_owned())
             .spawn(move || {
+                let _ = tell.send(gettid());
                 inside.enter()?;
                 work()
             })
-            .map_err(LabError::system(format!("start the thread `{role}`")))
+            .map_err(LabError::system(format!("start the thread `{role}`")))?;
+        Ok(Worker { handle, id: told.recv().ok() })
     }
 
     /// Runs `work` on a thread inside and waits for it.
@@ -122,6 +127,31 @@ impl Namespace {
             }
             _ => Ok(()),
         })
+    }
+}
+
+/// A thread in a namespace.
+#[derive(Debug)]
+pub(crate) struct Worker<T> {
+    handle: JoinHandle<Result<T, LabError>>,
+    id: Option<Pid>,
+}
+
+impl<T> Worker<T> {
+    /// Waits for its end, and takes its panic as ours.
+    pub(crate) fn join(self) -> Result<T, LabError> {
+        self.handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handle.is_finished()
+    }
+
+    /// Time that it had a processor so far, as the scheduler tells; `None` once it has ended.
+    pub(crate) fn processor_time(&self) -> Option<Nanos> {
+        let text = fs::read_to_string(format!("/proc/self/task/{}/schedstat", self.id?)).ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Nanos)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::calibration;
 use crate::cross;
 use crate::error::LabError;
 use crate::forwarder::{Forwarder, Watch};
+use crate::namespace::Worker;
 use crate::placement::{Cores, Role, settle};
 use crate::shaper;
 use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread::JoinHandle;
 
 /// What carries packets from one end of a lab to the other.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) struct Testbed {
     /// Whether the forwarder has real-time priority.
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
-    workers: Vec<JoinHandle<Result<(), LabError>>>,
+    workers: Vec<Worker<()>>,
     /// Held open for cross traffic.
     _sinks: Vec<UdpSocket>,
 }
@@ -125,7 +125,7 @@ impl Testbed {
             forwarder.run().map_err(LabError::system("forward frames"))
         })?;
         let Ok(real_time) = told.recv() else {
-            return Err(join(worker).err().unwrap_or_else(|| LabError::Scenario {
+            return Err(worker.join().err().unwrap_or_else(|| LabError::Scenario {
                 scenario: "lab".to_owned(),
                 reason: "the forwarder ended before it began".to_owned(),
             }));
@@ -174,10 +174,15 @@ impl Testbed {
         Ok(())
     }
 
+    /// Time that the testbed's own threads had a processor so far.
+    pub(crate) fn processor_time(&self) -> Nanos {
+        self.workers.iter().filter_map(Worker::processor_time).sum()
+    }
+
     /// Threads of the testbed itself that ended before they were told to, with why.
     pub(crate) fn failure(&mut self) -> Option<LabError> {
-        let ended = self.workers.iter().position(JoinHandle::is_finished)?;
-        join(self.workers.swap_remove(ended)).err()
+        let ended = self.workers.iter().position(Worker::is_finished)?;
+        self.workers.swap_remove(ended).join().err()
     }
 }
 
@@ -189,12 +194,7 @@ impl Drop for Testbed {
         }
         for worker in self.workers.drain(..) {
             // Nobody is left to tell.
-            let _ = join(worker);
+            let _ = worker.join();
         }
     }
-}
-
-/// Waits for a worker of ours, and takes its panic as ours.
-fn join(worker: JoinHandle<Result<(), LabError>>) -> Result<(), LabError> {
-    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
