@@ -40,6 +40,12 @@ const CROSS_PERIOD: Nanos = Nanos::from_millis(2);
 /// How often an idle forwarder looks whether it shall stop.
 const PATIENCE: Nanos = Nanos::from_millis(20);
 
+/// The longest nap after a frame came.
+const LONGEST_NAP: Nanos = Nanos(500_000);
+
+/// What the engine and the forwarder's own loop take between a nap and a departure, generously.
+const HANDLING: Nanos = Nanos(30_000);
+
 /// A departure that begins this late is counted: it was preempted, or had more to carry than it can.
 const LATE: Nanos = Nanos(20_000);
 
@@ -132,6 +138,9 @@ pub(crate) struct Forwarder<'w> {
     lead: Lead,
     /// How early a sleep must end to be sure.
     margin: Nanos,
+    /// How long a frame that came may lie before it must be looked at: on the same core as the forwarder a sender
+    /// may be in the middle of a burst, which shall leave as one.
+    nap: Nanos,
     budget: SpinBudget,
     /// Since when it has been busy without pause.
     busy_since: Option<Nanos>,
@@ -154,6 +163,8 @@ impl<'w> Forwarder<'w> {
         watch: &'w Watch,
     ) -> Result<Self, LabError> {
         let margin = oversleep().map_err(LabError::system("sleep"))? + Nanos::from_micros(15);
+        let margin = margin.max(Nanos::from_micros(30)).min(Nanos::from_micros(200)) + lead.longest();
+        let least_delay = links.iter().map(|links| least_delay(links)).min().unwrap_or_default();
         let zero = clock::monotonic();
         Ok(Self {
             ports,
@@ -161,7 +172,8 @@ impl<'w> Forwarder<'w> {
                 Lane::new(Direction::Forward, links[0], seed),
                 Lane::new(Direction::Reverse, links[1], seed.wrapping_add(1)),
             ],
-            margin: margin.max(Nanos::from_micros(30)).min(Nanos::from_micros(200)) + lead.longest(),
+            margin,
+            nap: (least_delay - margin - HANDLING).min(LONGEST_NAP),
             lead,
             budget: SpinBudget::new(Nanos::ZERO),
             busy_since: None,
@@ -295,8 +307,25 @@ impl<'w> Forwarder<'w> {
         let asleep = asleep.min(if cross { CROSS_PERIOD } else { PATIENCE });
         let [up, down] = &self.ports;
         let mut watched = [up, down].map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN));
-        sleep_on(&mut watched, asleep)
+        if sleep_on(&mut watched, asleep)? {
+            let nap = self.nap.min(departure - self.now() - self.margin);
+            if nap > Nanos::ZERO {
+                sleep_on(&mut [], nap)?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// The least time that any packet takes.
+fn least_delay(links: &[LinkSpec]) -> Nanos {
+    links
+        .iter()
+        .map(|link| {
+            let smallest = link.framing.padded(Bytes(0));
+            link.propagation + link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(smallest))
+        })
+        .sum()
 }
 
 /// Keeps what became of a frame, if somebody asked for it.

@@ -35,11 +35,12 @@ impl SpinBudget {
     }
 }
 
-/// Sleeps until one of `watched` is ready or `span` has passed.
-pub(crate) fn sleep_on(watched: &mut [PollFd<'_>], span: Nanos) -> io::Result<()> {
+/// Sleeps until one of `watched` is ready or `span` has passed. Tells whether one is ready.
+pub(crate) fn sleep_on(watched: &mut [PollFd<'_>], span: Nanos) -> io::Result<bool> {
     let span = Duration::from_nanos(span.0.max(0).unsigned_abs());
     match ppoll(watched, Some(TimeSpec::from_duration(span)), None) {
-        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Ok(ready) => Ok(ready > 0),
+        Err(nix::errno::Errno::EINTR) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
