@@ -174,8 +174,8 @@ impl Identity {
     }
 
     fn check(path: &Path, bytes: &[u8]) -> Result<Self, IdentityError> {
-        let data = fs::metadata(path)
-            .map_err(|source| IdentityError::File { path: path.to_owned(), source })?;
+        let data =
+            fs::metadata(path).map_err(|source| IdentityError::File { path: path.to_owned(), source })?;
         let mode = data.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(IdentityError::Exposed { path: path.to_owned(), mode });
@@ -191,7 +191,8 @@ impl Identity {
         let write = || {
             fs::create_dir_all(directory)?;
             let _ = fs::remove_file(&temporary);
-            let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+            let mut file =
+                fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
             file.write_all(&identity.pkcs8)?;
             file.sync_all()?;
             let linked = fs::hard_link(&temporary, path);

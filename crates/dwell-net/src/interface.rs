@@ -173,7 +173,11 @@ impl Interface {
         let mut words = [0; 1 + COALESCING.len()];
         words[0] = GET_COALESCING;
         self.ethtool(&mut words)?;
-        Ok(COALESCING.iter().zip(&words[1..]).map(|(name, value)| ((*name).into(), (*value).into())).collect())
+        Ok(COALESCING
+            .iter()
+            .zip(&words[1..])
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect())
     }
 
     fn feature_names(&self) -> io::Result<Vec<String>> {

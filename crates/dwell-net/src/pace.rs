@@ -105,7 +105,8 @@ impl Pacer {
         let mut from = 0;
         while from < packets.len() {
             let held = |packet: &dwell_core::Packet| packet.hold > Nanos::ZERO;
-            let to = train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
+            let to =
+                train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
             let parts: Vec<&[u8]> = packets[from..to].iter().map(Vec::as_slice).collect();
             let mut burst = Burst::new(&parts);
             if from == 0 {
@@ -123,12 +124,22 @@ impl Pacer {
             sent.extend(std::iter::repeat_n(unstamped, to - from));
             if taken < to - from {
                 self.collect(socket, sent)?;
-                self.awaited.clear();
-                self.next_id = 0;
-                socket.recount()?;
+                self.forget(socket)?;
             }
             from = to;
         }
+        Ok(())
+    }
+
+    /// Starts counting departures anew; what was sent so far is no longer awaited.
+    ///
+    /// # Errors
+    /// When the kernel takes no stamps.
+    pub fn forget(&mut self, socket: &mut ProbeSocket) -> io::Result<()> {
+        socket.recount()?;
+        while socket.departure_stamp()?.is_some() {}
+        self.awaited.clear();
+        self.next_id = 0;
         Ok(())
     }
 
@@ -141,7 +152,11 @@ impl Pacer {
         let departed = before.kernel.unwrap_or(before.application + self.start_lag.median());
         let wait = departed + hold - self.held_lag.median() - clock::realtime();
         let until = clock::monotonic() + wait;
-        if wait > Nanos::from_millis(1) { wait_until(until) } else { spin_until(until) }
+        if wait > Nanos::from_millis(1) {
+            wait_until(until)
+        } else {
+            spin_until(until)
+        }
         Ok(())
     }
 
@@ -184,9 +199,12 @@ impl Pacer {
             std::thread::sleep(std::time::Duration::from_micros(200));
             self.collect(socket, sent)?;
         }
+        let late = !self.awaited.is_empty();
         self.gives_none = !sent.is_empty() && sent.iter().all(|stamps| stamps.kernel.is_none());
-        // A stamp that comes even later is of no fleet: its id is no longer awaited.
-        self.awaited.clear();
+        // A stamp that comes even later is of no fleet.
+        if late {
+            self.forget(socket)?
+        }
         Ok(())
     }
 }

@@ -6,8 +6,8 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, TimestampingFlag, recvmsg,
-    send, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, TimestampingFlag,
+    recvmsg, send, setsockopt, socket, sockopt,
 };
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -57,7 +57,8 @@ impl PacketSocket {
         if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
             let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
         }
-        let stamping = TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
+        let stamping =
+            TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE;
         setsockopt(&fd, sockopt::Timestamping, &stamping).map_err(named)?;
 
         // SAFETY: sockaddr_ll is plain data of the kernel's interface, for which all zeros is a value.

@@ -7,7 +7,9 @@ use nix::unistd::Pid;
 
 /// The core does not exist, or this process may not use it.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot pin a thread to core {core}: {source}; give a core that is on line and allowed to this process")]
+#[error(
+    "cannot pin a thread to core {core}: {source}; give a core that is on line and allowed to this process"
+)]
 pub struct PinError {
     /// The asked core.
     pub core: usize,

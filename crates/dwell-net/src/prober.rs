@@ -120,14 +120,14 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Sends a fleet.
-    pub fn send(
-        &mut self,
-        fleet: &[Departure],
-        direction: Direction,
-        first: u32,
-    ) -> io::Result<Vec<Stamps>> {
+    pub fn send(&mut self, fleet: &[Departure], direction: Direction, first: u32) -> io::Result<Vec<Stamps>> {
         let goods = Consignment { seal: &self.seal, framing: self.framing, direction, first, fleet };
         self.pacer.send(&mut self.socket, &goods)
+    }
+
+    /// Lets no transmit stamp of what was sent so far be taken for one of a fleet.
+    pub fn forget_departures(&mut self) -> io::Result<()> {
+        self.pacer.forget(&mut self.socket)
     }
 
     /// Receives a fleet until all of it is there or `deadline` is over. Calls `ready` when it listens.
@@ -220,10 +220,7 @@ impl Prober {
     }
 
     /// Gives the thread something to do.
-    pub fn run<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&mut Endpoint) -> T + Send + 'static,
-    ) -> Answer<T> {
+    pub fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Endpoint) -> T + Send + 'static) -> Answer<T> {
         let (tell, told) = channel();
         // Where the thread is gone, so is `tell`, and waiting for the answer says it.
         let _ = self.jobs.send(Box::new(move |endpoint| {

@@ -220,7 +220,8 @@ impl ProbeSocket {
                         stamp.kernel = nonzero(times.system);
                         stamp.hardware = nonzero(times.hw_raw);
                     }
-                    ControlMessageOwned::Ipv4RecvErr(error, _) | ControlMessageOwned::Ipv6RecvErr(error, _)
+                    ControlMessageOwned::Ipv4RecvErr(error, _)
+                    | ControlMessageOwned::Ipv6RecvErr(error, _)
                         if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING =>
                     {
                         stamp.id = error.ee_data;
@@ -269,6 +270,7 @@ fn nonzero(time: nix::sys::time::TimeSpec) -> Option<Nanos> {
 
 fn to_std(address: &SockaddrStorage) -> Option<SocketAddr> {
     let v4 = address.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
-    let address = v4.or_else(|| address.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))?;
+    let address =
+        v4.or_else(|| address.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))?;
     Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
 }
