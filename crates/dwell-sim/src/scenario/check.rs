@@ -70,12 +70,9 @@ fn links(at: &str, links: &[LinkSpec], mtu: Bytes) -> Option<Problem> {
         }
         for (number, cross) in link.cross.iter().enumerate() {
             let here = format!("{here}.cross[{number}]");
-            if cross.hops == 0 || index + cross.hops > links.len() {
-                let problem = format!(
-                    "{} hops from link {index}; it must pass 1 to {}",
-                    cross.hops,
-                    links.len() - index
-                );
+            let most = links.len() - index;
+            if !(1..=most).contains(&cross.hops) {
+                let problem = format!("{} is out of range: from this link on, 1 to {most}", cross.hops);
                 return Some((format!("{here}.hops"), problem));
             }
             if !CROSS_SIZE.contains(&cross.size) {

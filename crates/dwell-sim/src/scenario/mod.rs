@@ -1,11 +1,13 @@
 //! Scenario files: a path, its hosts and its cross traffic as one TOML text, for the simulator and the testbed alike.
 
 mod check;
+mod drawn;
 mod error;
 mod host_spec;
 mod place;
 pub(crate) mod quantity_text;
 
+pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
 
@@ -93,12 +95,16 @@ impl Scenario {
             problem,
         };
         let table = toml::de::DeTable::parse(text).map_err(|error| {
-            wrong(error.span().map_or(0, |span| span.start), "", format!("not TOML: {}", error.message()))
+            let span = error.span().unwrap_or(0..0);
+            let near = text.get(span.clone()).map(str::trim).filter(|near| !near.is_empty());
+            let near = near.map_or(String::new(), |near| format!(" (at `{near}`)"));
+            wrong(span.start, "", format!("not TOML: {}{near}", error.message()))
         })?;
         let places = Places::of(table.get_ref());
         let scenario: Self = toml::from_str(text).map_err(|error| {
-            let span = error.span().unwrap_or(0..0);
-            wrong(span.start, places.key_at(&span), error.message().to_owned())
+            // What has no place of its own is missing from the document itself.
+            let (offset, key) = error.span().map_or((0, ""), |span| (span.start, places.key_at(&span)));
+            wrong(offset, key, error.message().to_owned())
         })?;
         match check::first_problem(&scenario) {
             Some((key, problem)) => Err(wrong(places.start_of(&key), &key, problem)),

@@ -184,7 +184,7 @@ pub(crate) fn read<'de, T: QuantityText, D: Deserializer<'de>>(from: D) -> Resul
 
 /// The largest unit that divides `amount`, so that what is written reads back as the same number.
 fn exact(amount: u64, units: &[(&str, u64)]) -> String {
-    let (name, factor) = units.iter().find(|(_, factor)| amount % factor == 0).unwrap_or(&("", 1));
+    let (name, factor) = units.iter().find(|(_, factor)| amount.is_multiple_of(*factor)).unwrap_or(&("", 1));
     format!("{} {name}", amount / factor)
 }
 
