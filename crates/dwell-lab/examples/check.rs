@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     enter_user_namespace()?;
     for file in std::env::args().skip(1) {
         let scenario = Scenario::load(Path::new(&file))?;
-        let mut lab = Lab::up(&scenario, LabOptions::default())?;
+        let lab = Lab::up(&scenario, LabOptions::default())?;
         println!("{}", lab.check()?);
     }
     Ok(())

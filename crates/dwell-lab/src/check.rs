@@ -9,7 +9,6 @@ use crate::verdict::{self, Verdict};
 use dwell_core::{BitRate, Bytes, Direction, Nanos};
 use dwell_sim::{LinkSpec, Scenario};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::Ordering;
 
 /// Quartiles.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,15 +112,9 @@ impl Part {
         let period = (taken * 2).max(Nanos::from_millis(2));
         let count = i64::try_from(bursts.len()).unwrap_or(i64::MAX);
         let affordable = (LONGEST.0 / period.0.max(1)).clamp(4, count) as usize;
-        if let Some(watch) = &testbed.watch {
-            watch.take_frames();
-            watch.record.store(true, Ordering::Relaxed);
-        }
+        testbed.write_down(true);
         let shots = salvo::fire(testbed, &bursts[..affordable], period, ground.delay * 2 + taken * 4)?;
-        let asked = testbed.watch.as_ref().map_or_else(Vec::new, |watch| {
-            watch.record.store(false, Ordering::Relaxed);
-            watch.take_frames()
-        });
+        let asked = testbed.write_down(false);
         Ok(Self { shots: paired(shots, &asked) })
     }
 

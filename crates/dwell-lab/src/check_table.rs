@@ -1,22 +1,29 @@
 //! A lab's check as a small table.
 
 use crate::check::{Delivered, LabCheck, Spread};
-use crate::testbed::Carriage;
 use std::fmt::{self, Display};
+
+impl LabCheck {
+    /// In one line, for a result to carry.
+    #[must_use]
+    pub fn in_brief(&self) -> String {
+        let off = |name: &str, times: Option<Delivered>| {
+            let error = times?.error?;
+            Some(format!("{name} off by {} ({} to {})", error.median, error.p25, error.p75))
+        };
+        let rate = self.rate_delivered.zip(self.rate_asked).map(|(got, asked)| format!("{got} of {asked}"));
+        let parts = [rate, off("gap", self.dispersion), off("one-way delay", self.one_way_delay)];
+        let rest = [
+            format!("{} packets/s", self.packets_per_second),
+            format!("{} lost by the lab of {}", self.lost_otherwise, self.sent),
+        ];
+        parts.into_iter().flatten().chain(rest).collect::<Vec<_>>().join(", ")
+    }
+}
 
 impl Display for LabCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let carriage = match self.carriage {
-            Carriage::Bridge => "the kernel's bridge",
-            Carriage::Emulated => "Dwell's forwarder",
-            Carriage::Tbf => "the kernel's tbf",
-            Carriage::Htb => "the kernel's htb",
-        };
-        let cores = if self.cores.apart() {
-            format!("sender's side on core {}, receiver on core {}", self.cores.sender, self.cores.receiver)
-        } else {
-            format!("all on core {}", self.cores.sender)
-        };
+        let Self { carriage, cores, .. } = self;
         let priority = if self.real_time { "real-time" } else { "ordinary" };
         writeln!(f, "lab `{}`: {carriage}, {cores}, {priority} priority", self.scenario)?;
         row(f, "", &["asked", "delivered", "error: median", "quartiles"])?;

@@ -43,6 +43,27 @@ pub enum LabError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// This kernel has no IPv6.
+    #[error("this kernel has no IPv6: run the lab over IPv4")]
+    NoIpv6,
+    /// A thread of the lab ended before its time, without an error of its own.
+    #[error("the lab's {role} ended before its time")]
+    Ended {
+        /// Which.
+        role: &'static str,
+    },
+    /// No key could be made.
+    #[error("in the lab: {0}")]
+    Identity(#[from] dwell_net::IdentityError),
+    /// The agent at the far end failed.
+    #[error("in the lab: {0}")]
+    Agent(#[from] dwell_net::AgentError),
+    /// No session came about.
+    #[error("in the lab: {0}")]
+    Connect(#[source] Box<dwell_net::ConnectError>),
+    /// The session carries nothing any more.
+    #[error("in the lab: {0}")]
+    Live(#[source] Box<dwell_net::LiveError>),
     /// The scenario asks for what this carrier cannot do.
     #[error("scenario `{scenario}`: {reason}")]
     Scenario {

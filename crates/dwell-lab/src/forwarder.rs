@@ -14,6 +14,7 @@ use dwell_sim::{LinkSpec, Network, Outcome};
 use nix::poll::{PollFd, PollFlags};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::fmt;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +75,13 @@ pub(crate) struct Tally {
     pub(crate) dropped: u64,
     /// Frames whose departure began more than 20 us late.
     pub(crate) late: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { carried, lost, dropped, late } = self;
+        write!(f, "{carried} frames carried, {lost} lost as asked, {dropped} dropped, {late} more than {LATE} late")
+    }
 }
 
 /// What the forwarder's thread shares with the lab.

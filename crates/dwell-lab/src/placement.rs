@@ -8,6 +8,7 @@ use dwell_net::place;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The cores of a lab.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,16 @@ impl Cores {
     }
 }
 
+impl fmt::Display for Cores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.apart() {
+            write!(f, "sender's side on core {}, receiver on core {}", self.sender, self.receiver)
+        } else {
+            write!(f, "all on core {}", self.sender)
+        }
+    }
+}
+
 /// What a thread does in a lab, which says how urgent it is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -46,10 +57,11 @@ pub(crate) enum Role {
 
 /// Puts the calling thread where its role belongs. Tells whether it got its real-time priority.
 pub(crate) fn settle(role: Role, cores: Cores) -> bool {
+    // The lab's own packets are sent and received as trains are: with the lowest real-time priority.
     let (core, priority) = match role {
-        Role::Forwarder => (cores.sender, 60),
-        Role::Sender => (cores.sender, 40),
-        Role::Receiver => (cores.receiver, 50),
+        Role::Forwarder => (cores.sender, 2),
+        Role::Sender => (cores.sender, 1),
+        Role::Receiver => (cores.receiver, 1),
     };
     place::sharpen_timers();
     // A core that went off line meanwhile leaves the thread where the kernel puts it.

@@ -3,7 +3,7 @@
 use crate::calibration;
 use crate::cross;
 use crate::error::LabError;
-use crate::forwarder::{Forwarder, Watch};
+use crate::forwarder::{Carried, Forwarder, Tally, Watch};
 use crate::namespace::Worker;
 use crate::placement::{Cores, Role, settle};
 use crate::shaper;
@@ -12,9 +12,10 @@ use dwell_core::Nanos;
 use dwell_net::PacketSocket;
 use dwell_sim::{Carrier, LinkSpec, Scenario, Times};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// What carries packets from one end of a lab to the other.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +46,17 @@ impl Carriage {
     }
 }
 
+impl fmt::Display for Carriage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bridge => "the kernel's bridge",
+            Self::Emulated => "Dwell's forwarder",
+            Self::Tbf => "the kernel's tbf",
+            Self::Htb => "the kernel's htb",
+        })
+    }
+}
+
 /// Whether packets pass the link untouched. (Cross traffic on a link without rate delays nobody.)
 fn does_nothing(link: &LinkSpec) -> bool {
     link.rate.is_none() && only_shapes(link)
@@ -62,11 +74,11 @@ pub(crate) struct Testbed {
     pub(crate) carriage: Carriage,
     pub(crate) cores: Cores,
     /// Of the forwarder, where there is one.
-    pub(crate) watch: Option<Arc<Watch>>,
+    watch: Option<Arc<Watch>>,
     /// Whether the forwarder has real-time priority.
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
-    workers: Vec<Worker<()>>,
+    workers: Mutex<Vec<Worker<()>>>,
     /// Held open for cross traffic.
     _sinks: Vec<UdpSocket>,
 }
@@ -90,7 +102,7 @@ impl Testbed {
             watch: None,
             real_time: false,
             stop: Arc::default(),
-            workers: Vec::new(),
+            workers: Mutex::default(),
             _sinks: Vec::new(),
         };
         match carriage {
@@ -125,13 +137,10 @@ impl Testbed {
             forwarder.run().map_err(LabError::system("forward frames"))
         })?;
         let Ok(real_time) = told.recv() else {
-            return Err(worker.join().err().unwrap_or_else(|| LabError::Scenario {
-                scenario: "lab".to_owned(),
-                reason: "the forwarder ended before it began".to_owned(),
-            }));
+            return Err(worker.join().err().unwrap_or(LabError::Ended { role: "forwarder" }));
         };
         self.real_time = real_time;
-        self.workers.push(worker);
+        self.workers().push(worker);
         self.watch = Some(watch);
         Ok(())
     }
@@ -168,21 +177,40 @@ impl Testbed {
         for (index, link) in scenario.links.iter().enumerate() {
             for (number, spec) in link.cross.iter().enumerate() {
                 let seed = seed ^ ((index as u64) << 32 | number as u64);
-                self.workers.extend(cross::start(&self.wiring, index, link, spec, seed, &self.stop)?);
+                let started = cross::start(&self.wiring, index, link, spec, seed, &self.stop)?;
+                self.workers().extend(started);
             }
         }
         Ok(())
     }
 
+    fn workers(&self) -> MutexGuard<'_, Vec<Worker<()>>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the forwarder write down each frame, or stop it. Returns what it wrote down since the last call.
+    pub(crate) fn write_down(&self, on: bool) -> Vec<Carried> {
+        self.watch.as_ref().map_or_else(Vec::new, |watch| {
+            watch.record.store(on, Ordering::Relaxed);
+            watch.take_frames()
+        })
+    }
+
+    /// What the forwarder did so far, where there is one.
+    pub(crate) fn tally(&self) -> Option<Tally> {
+        self.watch.as_ref().map(|watch| watch.tally())
+    }
+
     /// Time that the testbed's own threads had a processor so far.
     pub(crate) fn processor_time(&self) -> Nanos {
-        self.workers.iter().filter_map(Worker::processor_time).sum()
+        self.workers().iter().filter_map(Worker::processor_time).sum()
     }
 
     /// Threads of the testbed itself that ended before they were told to, with why.
-    pub(crate) fn failure(&mut self) -> Option<LabError> {
-        let ended = self.workers.iter().position(Worker::is_finished)?;
-        self.workers.swap_remove(ended).join().err()
+    pub(crate) fn failure(&self) -> Option<LabError> {
+        let mut workers = self.workers();
+        let ended = workers.iter().position(Worker::is_finished)?;
+        workers.swap_remove(ended).join().err()
     }
 }
 
@@ -192,7 +220,7 @@ impl Drop for Testbed {
         if let Some(watch) = &self.watch {
             watch.stop.store(true, Ordering::Relaxed);
         }
-        for worker in self.workers.drain(..) {
+        for worker in std::mem::take(&mut *self.workers()) {
             // Nobody is left to tell.
             let _ = worker.join();
         }

@@ -3,7 +3,7 @@
 use crate::check::{Delivered, LabCheck};
 use crate::testbed::Carriage;
 use dwell_core::Nanos;
-use dwell_sim::{HostSpec, Scenario, Times};
+use dwell_sim::{HostSpec, Scenario};
 use serde::{Deserialize, Serialize};
 
 /// On one condition of a scenario.
@@ -58,6 +58,9 @@ pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
             say("cross traffic on the way back", false, "kernel shapers get it forward only".to_owned());
         }
     }
+    if scenario.source.spin != HostSpec::default().spin {
+        say("source: spin", false, "in a lab only the destination spins".to_owned());
+    }
     for (name, host) in [("source", &scenario.source), ("destination", &scenario.destination)] {
         if let Some(what) = simulated(host) {
             let reason = "the lab's hosts are this machine's kernel".to_owned();
@@ -77,8 +80,6 @@ fn simulated(host: &HostSpec) -> Option<String> {
         ("service", host.service != usual.service),
         ("turn_round", host.turn_round != usual.turn_round),
         ("send", host.send != usual.send),
-        ("kernel_stamps", host.kernel_stamps != usual.kernel_stamps),
-        ("spin", !matches!(host.spin, Times::Fixed(_))),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))
