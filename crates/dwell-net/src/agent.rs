@@ -1,10 +1,9 @@
 //! The cooperating end: answers peers that it knows, on one port for control (TCP) and probes (UDP).
 
 use crate::channel::{Channel, ChannelError};
-use crate::facts;
 use crate::identity::{Identity, Peers, PublicKey};
 use crate::probe::{self, HEADER, HELLO, Seal};
-use crate::prober::{Placed, Placement};
+use crate::prober::Placement;
 use crate::protocol::{Limits, PORT, Refusal};
 use crate::session::Session;
 use crate::socket::ProbeSocket;
@@ -13,6 +12,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -260,7 +260,14 @@ impl Agent {
             number
         };
         let started = std::thread::Builder::new().name("session".to_owned()).spawn_scoped(scope, move || {
-            self.attend(number, stream, from);
+            // A defect that one session finds must not end the others.
+            let attended = catch_unwind(AssertUnwindSafe(|| self.attend(number, stream, from)));
+            if attended.is_err() {
+                self.tell(AgentEvent::TurnedAway {
+                    from,
+                    why: "this session found a defect of Dwell".to_owned(),
+                });
+            }
             self.guests().connections.remove(&number);
         });
         if started.is_err() {
@@ -346,10 +353,5 @@ impl Agent {
     /// Ends that.
     pub(crate) fn expect_no_more(&self, session: u32) {
         self.guests().expected.remove(&session);
-    }
-
-    /// What this host tells of itself to a peer that reaches it at `local`.
-    pub(crate) fn facts(&self, local: IpAddr) -> dwell_core::HostFacts {
-        facts::gather(local, Placed { core: self.config.core, real_time: self.config.real_time })
     }
 }

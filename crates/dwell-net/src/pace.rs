@@ -168,7 +168,8 @@ impl Pacer {
             let Some(at) = self.awaited.iter().position(|(id, _)| *id == stamp.id) else { continue };
             let (_, place) = self.awaited[at];
             let Some(packet) = sent.get_mut(place) else { continue };
-            packet.kernel = packet.kernel.or(stamp.kernel);
+            let kernel = stamp.kernel.and_then(|kernel| clock::plausible(kernel, packet.application));
+            packet.kernel = packet.kernel.or(kernel);
             packet.hardware = packet.hardware.or(stamp.hardware);
             self.gives.0 |= packet.kernel.is_some();
             self.gives.1 |= packet.hardware.is_some();

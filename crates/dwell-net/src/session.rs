@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::facts;
 use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
@@ -22,6 +23,9 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// How long a hello packet is waited for.
 const HELLO_PATIENCE: Nanos = Nanos::from_secs(2);
+
+/// How long the hello packet that asks for a challenge is waited for.
+const CHALLENGE_PATIENCE: Nanos = Nanos::from_millis(500);
 
 /// The longest that a peer may make a session wait for late packets.
 const LONGEST_GRACE: Nanos = Nanos::from_secs(2);
@@ -48,7 +52,6 @@ impl<'a> Session<'a> {
     /// Does what the peer asks until it says bye or vanishes.
     pub(crate) fn run(mut self, channel: &mut Channel) -> Result<(), ChannelError> {
         channel.send(&Reply::Welcome(Box::new(Welcome {
-            facts: self.agent.facts(self.local.ip()),
             limits: self.agent.config().limits,
             resolution: clock::resolution(),
             clock: ClockReading::now(),
@@ -87,8 +90,9 @@ impl<'a> Session<'a> {
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {
+                let facts = Box::new(facts::gather(self.local.ip(), prober.placed()));
                 self.prober = Some(prober);
-                Ok(Ok(channel.send(&Reply::Heard { address })?))
+                Ok(Ok(channel.send(&Reply::Heard { address, facts })?))
             }
             Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
         }
@@ -117,7 +121,7 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         self.challenge = Some(sequence);
-        match prober.run(move |endpoint| endpoint.answer_hello(sequence, HELLO_PATIENCE)).wait() {
+        match prober.run(move |endpoint| endpoint.answer_hello(sequence, CHALLENGE_PATIENCE)).wait() {
             Ok(Ok(true)) => Ok(Ok(channel.send(&Reply::Challenged)?)),
             Ok(Ok(false)) => Ok(Ok(channel.send(&Reply::NotHeard)?)),
             Ok(Err(error)) | Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),

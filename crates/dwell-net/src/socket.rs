@@ -174,7 +174,8 @@ impl ProbeSocket {
         if let Ok(controls) = message.cmsgs() {
             for control in controls {
                 if let ControlMessageOwned::ScmTimestampsns(times) = control {
-                    stamps.kernel = nonzero(times.system);
+                    stamps.kernel =
+                        nonzero(times.system).and_then(|stamp| clock::plausible(stamp, application));
                     stamps.hardware = nonzero(times.hw_raw);
                 }
             }
