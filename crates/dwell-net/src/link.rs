@@ -6,7 +6,7 @@ use crate::clock;
 use crate::live::ConnectConfig;
 use crate::live_error::{ConnectError, Host, LiveError};
 use crate::pace::Pacer;
-use crate::probe::{Framing, HELLO, Seal};
+use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
 use crate::protocol::{Announcement, ClockReading, Limits, Reply, Request};
 use crate::socket::ProbeSocket;
@@ -134,8 +134,8 @@ impl Link {
     ) -> Result<Vec<Passage>, CarryError> {
         let grace = self.grace();
         let packets: usize = fleet.iter().map(|departure| departure.train.packets.len()).sum();
-        // No fleet reaches into the hello packet's sequence.
-        if self.next.checked_add(packets as u32).is_none_or(|end| end >= HELLO) {
+        // Sequences begin anew before they wrap: the last one is the hello packet's.
+        if self.next.checked_add(packets as u32).is_none() {
             self.next = 0;
         }
         if direction == Direction::Reverse && !self.proven {

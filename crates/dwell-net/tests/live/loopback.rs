@@ -113,3 +113,18 @@ fn several_sessions_do_not_mix() {
         }
     });
 }
+
+#[test]
+fn an_agent_on_all_addresses_answers_from_the_one_that_was_asked() {
+    let bench = Bench::with("[::]:0", |_| {});
+    for host in ["127.0.0.1", "127.0.0.2", "::1"] {
+        let mut config = bench.config();
+        config.host = host.to_owned();
+        let mut path = dwell_net::LivePath::connect(config).unwrap();
+        let mut fleet = pairs(3, Nanos::ZERO);
+        fleet.iter_mut().for_each(|departure| departure.train.direction = dwell_core::Direction::Reverse);
+        for passage in path.carry(&fleet).unwrap() {
+            assert!(passage.observation.fates.iter().all(|fate| fate.arrival.is_some()), "{host}");
+        }
+    }
+}

@@ -5,3 +5,5 @@ mod bench;
 mod loopback;
 mod proxy;
 mod trust;
+mod veth;
+mod wire;
