@@ -6,7 +6,7 @@ use crate::probe::{self, HEADER, HELLO, Seal};
 use crate::prober::Placement;
 use crate::protocol::{Limits, PORT, Refusal};
 use crate::session::Session;
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Direction, Nanos};
 use std::collections::HashMap;
 use std::fmt;
@@ -217,7 +217,7 @@ impl Agent {
         while !stop.load(Ordering::Relaxed) {
             match self.listener.accept() {
                 Ok((stream, from)) => {
-                    let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+                    let from = canonical(from);
                     if let Err(why) = self.welcome(scope, stream, from) {
                         self.tell(AgentEvent::TurnedAway { from, why: why.to_string() });
                     }

@@ -64,6 +64,14 @@ pub(crate) fn gather(local: IpAddr, placed: Placed) -> HostFacts {
     }
 }
 
+/// Has the NIC with address `local` take stamps too, where it can. Whether it does, the stamps themselves will show.
+pub(crate) fn ask_for_hardware_stamps(local: IpAddr) {
+    if let Some(interface) = interface_of(local).and_then(|name| Interface::named(&name).ok()) {
+        // Few NICs can, and few users may.
+        let _ = interface.stamp_in_hardware();
+    }
+}
+
 /// The largest IP packet that leaves by the interface with address `local`.
 pub(crate) fn mtu_towards(local: IpAddr) -> Option<u64> {
     Interface::named(&interface_of(local)?).ok()?.mtu().ok()

@@ -3,6 +3,7 @@
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::facts;
 use crate::live::ConnectConfig;
 use crate::live_error::{ConnectError, Host, LiveError};
 use crate::pace::Pacer;
@@ -89,6 +90,7 @@ impl Link {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
+        facts::ask_for_hardware_stamps(local.ip());
         let socket = ProbeSocket::bind(SocketAddr::new(any, 0)).map_err(ConnectError::ThisHost)?;
         socket.connect(address).map_err(|source| ConnectError::Unreachable { address, source })?;
         let framing = Framing::of(address.ip());
@@ -96,7 +98,7 @@ impl Link {
         let placement = Placement { core: config.core, real_time: config.real_time };
         let prober = Prober::start(endpoint, placement).map_err(ConnectError::ThisHost)?;
         let far_facts = match knock(&mut channel, &prober).map_err(failed)? {
-            Reply::Heard { facts, .. } => *facts,
+            Reply::Heard { facts: told, .. } => *told,
             Reply::NotHeard => return Err(ConnectError::ProbesDropped { address }),
             Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
             other => return Err(failed(unexpected(&other))),

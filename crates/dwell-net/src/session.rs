@@ -9,7 +9,7 @@ use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
 use crate::protocol::{self, Announcement, ClockReading, Refusal, Reply, Request, Welcome};
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -45,8 +45,14 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(agent: &'a Agent, local: SocketAddr) -> Self {
-        let local = SocketAddr::new(local.ip().to_canonical(), local.port());
-        Self { agent, local, prober: None, challenge: None, proven: false, allowance: Allowance::LENIENT }
+        Self {
+            agent,
+            local: canonical(local),
+            prober: None,
+            challenge: None,
+            proven: false,
+            allowance: Allowance::LENIENT,
+        }
     }
 
     /// Does what the peer asks until it says bye or vanishes.
@@ -99,6 +105,7 @@ impl<'a> Session<'a> {
     }
 
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
+        facts::ask_for_hardware_stamps(self.local.ip());
         let socket = ProbeSocket::bind(self.local)?;
         socket.connect(address)?;
         let endpoint = Endpoint {

@@ -128,3 +128,13 @@ fn an_agent_on_all_addresses_answers_from_the_one_that_was_asked() {
         }
     }
 }
+
+#[test]
+fn a_burst_may_be_longer_than_one_call_takes() {
+    let bench = Bench::listening("127.0.0.1:0");
+    let mut path = bench.connect();
+    let fleet = vec![Departure { pause: Nanos::ZERO, train: Train::burst(Bytes(72), 2_500) }];
+    let fates = path.carry(&fleet).unwrap().remove(0).observation.fates;
+    assert_eq!(fates.len(), 2_500);
+    assert!(fates.iter().all(|fate| fate.sent.kernel.is_some() && fate.arrival.is_some()));
+}

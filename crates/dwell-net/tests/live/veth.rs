@@ -2,7 +2,7 @@
 
 use crate::bench::pairs;
 use crate::wire::{FAR, between};
-use dwell_core::{Bytes, Nanos, Path};
+use dwell_core::{Bytes, Departure, Direction, Nanos, Packet, Path, Train};
 use dwell_net::interface::Interface;
 use dwell_net::{Agent, AgentConfig, ConnectConfig, Identity, LivePath, PacketSocket, Peers, clock};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -33,6 +33,17 @@ fn trains_cross_a_wire() {
                 assert!(transit >= Nanos::ZERO && transit < Nanos::from_millis(100), "{transit}");
             }
         }
+        // What the interface refuses is lost, and nothing else.
+        let sizes = [Bytes(200), Bytes(2_000), Bytes(200)];
+        let packets = sizes.map(|size| Packet { size, hold: Nanos::ZERO }).to_vec();
+        let train = Train { direction: Direction::Forward, packets };
+        let passages = path.carry(&vec![Departure { pause: Nanos::ZERO, train }]).unwrap();
+        let fates = &passages[0].observation.fates;
+        assert_eq!(fates.iter().map(|fate| fate.arrival.is_some()).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(
+            fates.iter().map(|fate| fate.sent.kernel.is_some()).collect::<Vec<_>>(),
+            [true, false, true]
+        );
         let told = path.circumstances();
         assert_eq!(
             (told.sender.interface.as_deref(), told.receiver.interface.as_deref()),
