@@ -10,7 +10,7 @@ use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
 use crate::protocol::{Announcement, ClockReading, Limits, Reply, Request};
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Arrival, Departure, Direction, Fate, HostFacts, Nanos, Observation, Passage, Stamps};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -121,6 +121,13 @@ impl Link {
             far_clock: welcome.clock,
             next: 0,
         })
+    }
+
+    /// Takes over what was known of both clocks in the session before: a step between the two is one in the middle
+    /// of the run.
+    pub(crate) fn inherit_clocks(&mut self, before: &Self) {
+        self.near_clock = before.near_clock;
+        self.far_clock = before.far_clock;
     }
 
     /// Late is what comes later than this after the last departure: queues of several times the round trip are
@@ -272,7 +279,8 @@ const CONTROL_PATIENCE: Duration = Duration::from_secs(10);
 fn reach(config: &ConnectConfig) -> Result<(TcpStream, SocketAddr), ConnectError> {
     let unknown = |source| ConnectError::UnknownHost { host: config.host.clone(), source };
     let host = config.host.trim_start_matches('[').trim_end_matches(']');
-    let addresses: Vec<SocketAddr> = (host, config.port).to_socket_addrs().map_err(unknown)?.collect();
+    let addresses: Vec<SocketAddr> =
+        (host, config.port).to_socket_addrs().map_err(unknown)?.map(canonical).collect();
     let mut last = unknown(io::Error::other("it has no address"));
     for address in addresses {
         match TcpStream::connect_timeout(&address, config.patience) {

@@ -136,8 +136,10 @@ impl LivePath {
         match self.link.carry(fleet, direction) {
             Err(CarryError::BeforeStart(lost)) => {
                 // An agent that was restarted, or ended an idle session: nothing is lost yet.
-                self.link = Link::open(&self.config)
+                let mut link = Link::open(&self.config)
                     .map_err(|source| LiveError::Gone { lost, source: Box::new(source) })?;
+                link.inherit_clocks(&self.link);
+                self.link = link;
                 self.link.carry(fleet, direction)
             }
             other => other,

@@ -88,11 +88,11 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let seal = Seal::new(session, key);
-        let hello = self.agent.expect(session, seal.clone());
+        let hello = self.agent.guests().expect(session, seal.clone());
         let answered = channel.send(&Reply::Opened { session });
         let heard =
             answered.map(|()| hello.recv_timeout(Duration::from_nanos(HELLO_PATIENCE.0.unsigned_abs())));
-        self.agent.expect_no_more(session);
+        self.agent.guests().expect_no_more(session);
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {
