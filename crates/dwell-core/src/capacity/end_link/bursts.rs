@@ -66,6 +66,11 @@ impl Bursts {
         self.stamped(vantage).filter_map(slope).collect()
     }
 
+    /// The typical time per packet.
+    pub(super) fn typical(&self, vantage: Vantage) -> Option<f64> {
+        median(&self.slopes(vantage))
+    }
+
     /// The gaps between packets next to each other, without the first of each burst.
     fn gaps(&self, vantage: Vantage) -> Vec<f64> {
         let gaps = self.stamped(vantage).flat_map(|stamped| stamped.windows(2).skip(1));
