@@ -59,6 +59,7 @@ fn at_most_60_trains_and_modest_ones_first() {
     while let Step::Send(fleet) = method.next() {
         trains += fleet.len();
     }
+    // Nothing arrived, so nothing is sure.
     assert_eq!(trains, 25 + 14 + 20);
 }
 
@@ -84,6 +85,14 @@ fn the_second_round_keeps_to_its_share_of_the_link() {
             }
         }
     }
+}
+
+#[test]
+fn a_clear_answer_ends_it_early() {
+    let mut world = World::new(vec![Link::new(10, 0.0)], 1);
+    let mut method = EndLink::new(Config::default(), &world.facts.clone());
+    let Ok(effort) = dwell_core::run(&mut method, &mut world, None, |_| ());
+    assert_eq!(effort.probes, 25 + 7 + 4);
 }
 
 #[test]

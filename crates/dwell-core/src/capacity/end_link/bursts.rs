@@ -80,6 +80,9 @@ impl Bursts {
     /// By whole bursts.
     fn by_slope(&self, vantage: Vantage, seed: u64) -> Option<Estimate> {
         let slopes = self.slopes(vantage);
+        if slopes.len() < 2 {
+            return None;
+        }
         let estimate = bootstrap::interval(&slopes, 400, seed, median)?;
         Some(estimate.widened(bootstrap::small_sample_factor(slopes.len())))
     }
