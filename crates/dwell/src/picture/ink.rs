@@ -1,0 +1,44 @@
+//! Colours and letters. The palette is that of Okabe and Ito, which the colour-blind can tell apart.
+
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const GREY: RGBColor = RGBColor(96, 96, 96);
+pub(super) const PALE: RGBColor = RGBColor(225, 225, 225);
+pub(super) const BLUE: RGBColor = RGBColor(0, 114, 178);
+pub(super) const ORANGE: RGBColor = RGBColor(230, 159, 0);
+pub(super) const GREEN: RGBColor = RGBColor(0, 158, 115);
+pub(super) const VERMILLION: RGBColor = RGBColor(213, 94, 0);
+pub(super) const PURPLE: RGBColor = RGBColor(204, 121, 167);
+pub(super) const SKY: RGBColor = RGBColor(86, 180, 233);
+
+/// Colours of series, in the order of their use.
+pub(super) const SERIES: [RGBColor; 6] = [BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY];
+
+/// Letters `size` pixels high, from the left, hanging from their top.
+pub(super) fn label(size: u32, colour: RGBColor) -> TextStyle<'static> {
+    TextStyle { color: colour.to_backend_color(), ..("sans-serif", size).into_font().into() }
+}
+
+/// The same, bold.
+pub(super) fn bold(size: u32, colour: RGBColor) -> TextStyle<'static> {
+    TextStyle { color: colour.to_backend_color(), ..("sans-serif", size, FontStyle::Bold).into_font().into() }
+}
+
+/// The same, with another point of the text at the given place.
+pub(super) fn held(letters: TextStyle<'static>, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    letters.pos(Pos::new(horizontal, vertical))
+}
+
+/// A broken line.
+pub(super) fn dashed<C: Clone>(
+    from: C,
+    to: C,
+    dash: i32,
+    space: i32,
+    style: ShapeStyle,
+) -> DashedPathElement<std::array::IntoIter<C, 2>, i32> {
+    DashedPathElement::new([from, to], dash, space, style)
+}
