@@ -16,6 +16,7 @@ mod circumstances;
 mod method;
 mod report;
 mod train;
+pub mod truth;
 pub mod unit;
 
 pub use circumstances::{Circumstances, HostFacts};

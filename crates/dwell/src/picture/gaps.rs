@@ -1,7 +1,8 @@
 //! The gap against the dispersion: both regimes, and the break between them.
 
-use super::ink::{BLUE, GREEN, GREY, INK, PALE, VERMILLION, bold, dashed, held, label};
-use super::{Area, Extent, Panel};
+use super::ink::{BLUE, GREEN, GREY, INK, PALE, VERMILLION, bold, dashed, held, label, plain};
+use super::{Area, Panel};
+use crate::waterfall::Extent;
 use anyhow::Result;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -27,6 +28,7 @@ impl Panel for Gaps {
         let right = ceiling(self.points.iter().map(|point| point.0));
         let top = ceiling(self.points.iter().map(|point| point.1));
         let outside = self.points.iter().filter(|(x, g)| *x > right || *g > top).count();
+        let inside = self.points.iter().filter(|(x, g)| *x <= right && *g <= top);
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(28)
@@ -40,6 +42,8 @@ impl Panel for Gaps {
             .axis_style(GREY)
             .label_style(label(14, INK))
             .axis_desc_style(label(16, INK))
+            .x_label_formatter(&|x| plain(*x))
+            .y_label_formatter(&|y| plain(*y))
             .x_desc("Dispersion that left the sender, x (µs)")
             .y_desc("Gap at the receiver, G (µs)")
             .draw()?;
@@ -55,7 +59,7 @@ impl Panel for Gaps {
             chart.draw_series([band])?;
         }
         chart
-            .draw_series(self.points.iter().map(|point| Circle::new(*point, 3, BLUE.mix(0.45).filled())))?
+            .draw_series(inside.map(|point| Circle::new(*point, 3, BLUE.mix(0.45).filled())))?
             .label("one probe")
             .legend(|(x, y)| Circle::new((x + 10, y), 3, BLUE.mix(0.6).filled()));
         let bend = at.unwrap_or(high).min(right);

@@ -1,6 +1,6 @@
 //! Histogram of gaps before and after the filter of papers/000, section 2.3.
 
-use super::ink::{BLUE, GREY, INK, PALE, label};
+use super::ink::{BLUE, GREY, INK, PALE, label, plain};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -68,6 +68,8 @@ impl Panel for Histogram {
             .axis_style(GREY)
             .label_style(label(14, INK))
             .axis_desc_style(label(16, INK))
+            .x_label_formatter(&|x| plain(*x))
+            .y_label_formatter(&|y| plain(*y))
             .x_desc("Gap at the receiver, G (µs)")
             .y_desc("Probes")
             .draw()?;

@@ -32,6 +32,12 @@ pub(super) fn held(letters: TextStyle<'static>, horizontal: HPos, vertical: VPos
     letters.pos(Pos::new(horizontal, vertical))
 }
 
+/// A figure on an axis, without idle zeros.
+pub(super) fn plain(figure: f64) -> String {
+    let text = format!("{figure:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A broken line.
 pub(super) fn dashed<C: Clone>(
     from: C,

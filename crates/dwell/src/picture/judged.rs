@@ -1,6 +1,6 @@
 //! Estimates against the truth: one small chart for each kind of condition.
 
-use super::ink::{GREY, INK, PALE, SERIES, label};
+use super::ink::{GREY, INK, PALE, SERIES, label, plain};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -85,6 +85,8 @@ impl Judged {
             .y_labels(5)
             .label_style(label(12, INK))
             .axis_desc_style(label(13, INK))
+            .x_label_formatter(&|x| plain(*x))
+            .y_label_formatter(&|y| plain(*y))
             .x_desc(format!("true {} (µs)", self.quantity))
             .y_desc("estimate (µs)")
             .draw()?;

@@ -9,7 +9,6 @@ mod waterfall;
 pub(crate) use gaps::Gaps;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
-pub(crate) use waterfall::{Bar, Bars, Extent};
 
 use anyhow::{Context, Result, anyhow, bail};
 use ink::{GREY, INK, bold, label};
@@ -124,6 +123,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::waterfall::Extent;
 
     fn picture() -> Picture {
         let points = (0..200).map(|i| f64::from(i) * 0.5).map(|x| (x, if x < 60.0 { 20.0 } else { x + 9.0 }));

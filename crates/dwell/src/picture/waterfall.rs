@@ -3,82 +3,9 @@
 use super::ink::{BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, SKY, dashed, held, label};
 use super::{Area, Panel};
 use anyhow::Result;
-use dwell_core::{Finding, Side};
+use crate::waterfall::{Bar, Bars, Extent};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
-
-/// What is known of a length, in microseconds.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(crate) enum Extent {
-    /// A value with its 95 % interval.
-    Value {
-        /// The estimate.
-        value: f64,
-        /// Lower end.
-        low: f64,
-        /// Upper end.
-        high: f64,
-    },
-    /// The truth is at most this.
-    AtMost(f64),
-    /// The truth is at least this.
-    AtLeast(f64),
-    /// Nothing.
-    Unknown,
-}
-
-impl From<&Finding> for Extent {
-    /// Of a time in nanoseconds.
-    fn from(finding: &Finding) -> Self {
-        match finding {
-            Finding::Value { value, low, high, .. } => {
-                Self::Value { value: value / 1e3, low: low / 1e3, high: high / 1e3 }
-            }
-            Finding::Bound { bound, side: Side::Upper, .. } => Self::AtMost(bound / 1e3),
-            Finding::Bound { bound, side: Side::Lower, .. } => Self::AtLeast(bound / 1e3),
-            Finding::Unmeasurable { .. } => Self::Unknown,
-        }
-    }
-}
-
-impl Extent {
-    /// How far its bar reaches.
-    pub(crate) fn length(self) -> f64 {
-        match self {
-            Self::Value { value, .. } => value.max(0.0),
-            Self::AtMost(bound) | Self::AtLeast(bound) => bound.max(0.0),
-            Self::Unknown => 0.0,
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Self::Value { value, low, high } => format!("{value:.1} µs ({low:.1} to {high:.1})"),
-            Self::AtMost(bound) => format!("at most {bound:.1} µs"),
-            Self::AtLeast(bound) => format!("at least {bound:.1} µs"),
-            Self::Unknown => "not known".into(),
-        }
-    }
-}
-
-/// One bar.
-#[derive(Clone, Debug)]
-pub(crate) struct Bar {
-    /// Of the part.
-    pub(crate) name: String,
-    /// Where it begins, in microseconds from the start.
-    pub(crate) start: f64,
-    /// What is known of its length.
-    pub(crate) extent: Extent,
-}
-
-/// All bars, and the whole that they add up to.
-pub(crate) struct Bars {
-    /// In the order of a packet's way.
-    pub(crate) bars: Vec<Bar>,
-    /// Name of the whole, and what is known of it.
-    pub(crate) whole: (String, Extent),
-}
 
 const ROW: i32 = 52;
 const NAMES: i32 = 190;
@@ -93,12 +20,7 @@ impl Panel for Bars {
     fn draw(&self, area: &Area<'_>) -> Result<()> {
         let width = area.dim_in_pixel().0 as i32;
         let (left, right) = (NAMES + 24, width - FIGURES - 24);
-        let reach = |extent: Extent| match extent {
-            Extent::Value { high, .. } => high,
-            other => other.length(),
-        };
-        let longest = self.bars.iter().map(|bar| bar.start + reach(bar.extent)).fold(0.0, f64::max);
-        let longest = longest.max(reach(self.whole.1)).max(1e-3);
+        let longest = self.longest();
         let pixel = |us: f64| left + ((right - left) as f64 * us / longest).round() as i32;
 
         let bottom = ROW * (self.bars.len() as i32 + 1) + 16;
@@ -115,8 +37,7 @@ impl Panel for Bars {
             letters,
         ))?;
 
-        let whole = Bar { name: self.whole.0.clone(), start: 0.0, extent: self.whole.1 };
-        let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&whole, GREEN)]);
+        let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&self.whole, GREEN)]);
         for (row, (bar, colour)) in rows.enumerate() {
             let top = 12 + ROW * row as i32;
             let (from, to) = (pixel(bar.start), pixel(bar.start + bar.extent.length()));
@@ -144,7 +65,7 @@ impl Panel for Bars {
                 }
             }
             let figure = held(label(15, INK), HPos::Left, VPos::Center);
-            area.draw(&Text::new(bar.extent.text(), (right + 18, middle), figure))?;
+            area.draw(&Text::new(bar.extent.text("µs"), (right + 18, middle), figure))?;
         }
         Ok(())
     }
