@@ -1,0 +1,256 @@
+//! What a link is, as scenario files say it.
+
+use crate::scenario::quantity_text::{self, QuantityText, RateText, Share, rate_text, read, size_text};
+use crate::times::Times;
+use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD, INTER_FRAME_GAP};
+use dwell_core::{BitRate, Bytes, Nanos};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One store-and-forward link with the queue in front of it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// `None`: unshaped, a packet passes in no time.
+    #[serde(with = "rate_or_unshaped")]
+    pub rate: Option<BitRate>,
+    /// Time that a bit takes to the far end.
+    #[serde(with = "quantity_text::duration", default)]
+    pub propagation: Nanos,
+    /// What the queue holds besides the packet being sent.
+    #[serde(default)]
+    pub queue: QueueLimit,
+    /// What is sent around a packet.
+    #[serde(default)]
+    pub framing: Framing,
+    /// Share of packets that are damaged on the link, after they took its time.
+    #[serde(with = "quantity_text::share", default)]
+    pub loss: f64,
+    /// Added to the propagation of each packet; never changes their order.
+    #[serde(default)]
+    pub jitter: Times,
+    /// Cross traffic that enters here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross: Vec<CrossSpec>,
+}
+
+impl LinkSpec {
+    /// A link of `rate` with Ethernet framing and nothing else.
+    #[must_use]
+    pub fn new(rate: Option<BitRate>) -> Self {
+        Self {
+            rate,
+            propagation: Nanos::ZERO,
+            queue: QueueLimit::default(),
+            framing: Framing::default(),
+            loss: 0.0,
+            jitter: Times::default(),
+            cross: Vec::new(),
+        }
+    }
+}
+
+/// What goes around a packet on a link.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Framing {
+    /// A frame has at least 64 bytes, 72 with its preamble, and a gap of 12 bytes follows it.
+    #[default]
+    Ethernet,
+    /// The packet alone.
+    None,
+}
+
+impl Framing {
+    /// Bytes from a packet's first bit to its last.
+    #[must_use]
+    pub fn padded(self, size: Bytes) -> Bytes {
+        match self {
+            Self::Ethernet => size.max(ETHERNET_MIN),
+            Self::None => size,
+        }
+    }
+
+    /// What must pass between one packet's last bit and the next one's first.
+    #[must_use]
+    pub fn gap(self) -> Bytes {
+        match self {
+            Self::Ethernet => INTER_FRAME_GAP,
+            Self::None => Bytes(0),
+        }
+    }
+
+    /// All that a packet takes of the link.
+    #[must_use]
+    pub fn occupied(self, size: Bytes) -> Bytes {
+        self.padded(size) + self.gap()
+    }
+}
+
+/// What a queue holds; a packet that would go over it is dropped.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// Everything.
+    Unlimited,
+    /// Packets waiting, whatever their size.
+    Packets(u64),
+    /// Bytes waiting.
+    Bytes(Bytes),
+}
+
+impl Default for QueueLimit {
+    /// Linux's `txqueuelen`.
+    fn default() -> Self {
+        Self::Packets(1000)
+    }
+}
+
+impl QuantityText for QueueLimit {
+    const EXPECTED: &'static str = "a limit such as \"64 KiB\", \"100 packets\" or \"unlimited\"";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.eq_ignore_ascii_case("unlimited") {
+            return Ok(Self::Unlimited);
+        }
+        if let Some(count) = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
+            let count = count.trim().replace('_', "").parse();
+            return count
+                .map(Self::Packets)
+                .map_err(|_| format!("\"{text}\" is no queue limit; expected {}", Self::EXPECTED));
+        }
+        Bytes::read(text)
+            .map(Self::Bytes)
+            .map_err(|_| format!("\"{text}\" is no queue limit; expected {}", Self::EXPECTED))
+    }
+}
+
+impl<'de> Deserialize<'de> for QueueLimit {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        read(from)
+    }
+}
+
+impl Serialize for QueueLimit {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unlimited => to.serialize_str("unlimited"),
+            Self::Packets(count) => to.serialize_str(&format!("{count} packets")),
+            Self::Bytes(size) => to.serialize_str(&size_text(*size)),
+        }
+    }
+}
+
+/// Traffic that is not ours. It enters at its link and leaves after `hops` links.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "CrossText", into = "CrossText")]
+pub struct CrossSpec {
+    /// How its packets are spaced.
+    pub kind: CrossKind,
+    /// How much of it there is.
+    pub offered: Offered,
+    /// Size of each packet on the wire.
+    pub size: Bytes,
+    /// Links that it passes, the first of them included.
+    pub hops: usize,
+}
+
+/// How packets of cross traffic are spaced.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CrossKind {
+    /// Evenly, from a random phase.
+    Constant,
+    /// Exponentially, without memory.
+    Poisson,
+}
+
+/// How much cross traffic is offered.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Offered {
+    /// Share of its first link's time that it takes, gaps between frames included.
+    Load(f64),
+    /// Bits per second, preamble to check sequence and gap included.
+    Rate(BitRate),
+}
+
+/// Cross traffic as a scenario file writes it.
+#[derive(Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct CrossText {
+    kind: CrossKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    load: Option<Share>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<RateText>,
+    #[serde(with = "quantity_text::size", default = "full_frame")]
+    size: Bytes,
+    #[serde(default = "one_hop")]
+    hops: usize,
+}
+
+impl TryFrom<CrossText> for CrossSpec {
+    type Error = &'static str;
+
+    fn try_from(text: CrossText) -> Result<Self, Self::Error> {
+        let offered = match (text.load, text.rate) {
+            (Some(load), None) => Offered::Load(load.0),
+            (None, Some(rate)) => Offered::Rate(rate.0),
+            _ => return Err("cross traffic needs either `load` or `rate`, and not both"),
+        };
+        Ok(Self { kind: text.kind, offered, size: text.size, hops: text.hops })
+    }
+}
+
+impl From<CrossSpec> for CrossText {
+    fn from(spec: CrossSpec) -> Self {
+        let (load, rate) = match spec.offered {
+            Offered::Load(load) => (Some(Share(load)), None),
+            Offered::Rate(rate) => (None, Some(RateText(rate))),
+        };
+        Self { kind: spec.kind, load, rate, size: spec.size, hops: spec.hops }
+    }
+}
+
+fn one_hop() -> usize {
+    1
+}
+
+/// 1500 bytes of IP in an Ethernet frame with its preamble.
+fn full_frame() -> Bytes {
+    Bytes(1500) + ETHERNET_OVERHEAD
+}
+
+/// A rate, or the word `unshaped`.
+mod rate_or_unshaped {
+    use super::*;
+
+    struct Rate(Option<BitRate>);
+
+    impl QuantityText for Rate {
+        const EXPECTED: &'static str =
+            "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"100 Mb/s\", or \"unshaped\"";
+
+        fn read(text: &str) -> Result<Self, String> {
+            if text.trim().eq_ignore_ascii_case("unshaped") {
+                return Ok(Self(None));
+            }
+            BitRate::read(text).map(|rate| Self(Some(rate))).map_err(|problem| {
+                match problem.split_once(';') {
+                    Some((what, _)) => format!("{what}; expected {}", Self::EXPECTED),
+                    None => problem,
+                }
+            })
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BitRate>, D::Error> {
+        read(from).map(|rate: Rate| rate.0)
+    }
+
+    pub(super) fn serialize<S: Serializer>(rate: &Option<BitRate>, to: S) -> Result<S::Ok, S::Error> {
+        match rate {
+            Some(rate) => to.serialize_str(&rate_text(*rate)),
+            None => to.serialize_str("unshaped"),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! A source of cross traffic.
+
+use super::Picos;
+use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
+use crate::random::Stream;
+use dwell_core::Bytes;
+use rand::RngExt;
+use rand_distr::{Distribution, Exp1};
+
+/// One flow of cross traffic where it enters the path.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// When its next packet comes.
+    pub(super) next: Picos,
+    /// Size of each packet on the wire.
+    pub(super) size: Bytes,
+    /// Links that each packet passes.
+    pub(super) hops: usize,
+    kind: CrossKind,
+    /// Mean time between packets.
+    interval: f64,
+    rng: Stream,
+}
+
+impl Source {
+    /// The flow of `spec` that enters at `link`; `None` if it offers nothing.
+    pub(super) fn new(spec: &CrossSpec, link: &LinkSpec, mut rng: Stream) -> Option<Self> {
+        let bits_per_second = match (spec.offered, link.rate) {
+            (Offered::Rate(rate), _) => rate.0 as f64,
+            (Offered::Load(load), Some(rate)) => load * rate.0 as f64,
+            (Offered::Load(_), None) => 0.0,
+        };
+        let bits = link.framing.occupied(spec.size).bits() as f64;
+        let interval = bits * 1e12 / bits_per_second;
+        if !interval.is_finite() {
+            return None;
+        }
+        let phase = match spec.kind {
+            CrossKind::Constant => rng.random::<f64>(),
+            CrossKind::Poisson => Exp1.sample(&mut rng),
+        };
+        let next = (phase * interval) as Picos;
+        Some(Self { next, size: spec.size, hops: spec.hops, kind: spec.kind, interval, rng })
+    }
+
+    /// Draws the packet after the next.
+    pub(super) fn step(&mut self) {
+        let gap = match self.kind {
+            CrossKind::Constant => self.interval,
+            CrossKind::Poisson => {
+                let unit: f64 = Exp1.sample(&mut self.rng);
+                self.interval * unit
+            }
+        };
+        // At least 1 ps, so that time always moves on.
+        self.next = self.next.saturating_add(((gap + 0.5) as Picos).max(1));
+    }
+}

@@ -1,0 +1,166 @@
+//! The links of one direction as a discrete-event engine.
+//!
+//! Packets go in, [`Outcome`]s come out. The engine decides nothing before it can be known, so it serves in virtual
+//! time and in real time alike: after `advance(t)` a packet that enters at `t` or later finds every link as if the
+//! engine had known of it from the start. A path is a chain, so each link can be worked off in the order of its
+//! own arrivals up to a horizon: no packet that is still unknown can reach link `i` before its horizon, which is the
+//! link's before it plus the least time that a packet takes there. The order of calls to `advance` therefore
+//! changes nothing: each link sees the same arrivals in the same order and draws the same chances.
+//!
+//! Cross traffic that passes one link only is never an event: its packets are drawn while the link is worked off and
+//! leave nothing behind but the time at which the link is free again.
+
+mod cross;
+mod hop;
+
+use crate::link::LinkSpec;
+use crate::random::stream;
+use dwell_core::{Bytes, Nanos};
+use hop::{Exit, Hop, Parcel, Probe};
+
+/// Time in picoseconds, from the start of the network: a byte at 10 Gb/s takes 0.8 ns, and rounding it to whole
+/// nanoseconds would make the link faster than it is.
+pub(crate) type Picos = i64;
+
+const PICOS: i64 = 1_000;
+
+/// What became of a packet.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It reached the far end.
+    Leaves {
+        /// As injected.
+        key: u64,
+        /// When its last bit is at the far end; may lie in the future, for it is told as soon as it is certain.
+        at: Nanos,
+        /// When its last bit left the near end of the first link.
+        departed: Nanos,
+        /// Time spent in queues, all links together.
+        waited: Nanos,
+    },
+    /// It did not.
+    Lost {
+        /// As injected.
+        key: u64,
+        /// When it was dropped, or would have reached the end of the link that damaged it.
+        at: Nanos,
+        /// On which link, from 0.
+        link: usize,
+        /// Why.
+        why: WhyLost,
+    },
+}
+
+impl Outcome {
+    /// The packet that this is about.
+    #[must_use]
+    pub fn key(&self) -> u64 {
+        match self {
+            Self::Leaves { key, .. } | Self::Lost { key, .. } => *key,
+        }
+    }
+}
+
+/// Why a packet was lost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum WhyLost {
+    /// The queue before the link was full.
+    QueueFull,
+    /// The link damaged it.
+    Damaged,
+}
+
+/// One direction of a path, with its cross traffic; time starts at zero with empty queues.
+#[derive(Clone, Debug)]
+pub struct Network {
+    hops: Vec<Hop>,
+    /// Everything that enters before this is decided; nothing can enter before it any more.
+    reached: Picos,
+}
+
+impl Network {
+    /// A network of `links`, whose cross traffic, jitter and loss follow from `seed`.
+    #[must_use]
+    pub fn new(links: &[LinkSpec], seed: u64) -> Self {
+        let hop = |(index, link)| Hop::new(link, |part| stream(seed, &[index as u64, part]));
+        Self { hops: links.iter().enumerate().map(hop).collect(), reached: 0 }
+    }
+
+    /// A packet of `size` on the wire comes to the first link's queue. Packets enter in the order of the calls: one
+    /// that comes before its predecessor, or before the time already advanced to, enters then. Returns when it
+    /// really enters.
+    pub fn inject(&mut self, at: Nanos, key: u64, size: Bytes) -> Nanos {
+        let at = at.0.saturating_mul(PICOS).max(self.reached);
+        // Nothing that enters later may come before it; but cross traffic up to `at` is still to be drawn.
+        let at = self.hops.first().and_then(Hop::latest_arrival).map_or(at, |latest| at.max(latest));
+        if let Some(first) = self.hops.first_mut() {
+            first.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None }));
+        }
+        rounded(at)
+    }
+
+    /// Works off everything that is certain once all packets that enter up to `until` are known. Outcomes come in
+    /// the order in which they are decided: those that leave in the order of leaving.
+    pub fn advance(&mut self, until: Nanos, out: &mut Vec<Outcome>) {
+        self.reached = self.reached.max(until.0.saturating_mul(PICOS));
+        let mut horizon = self.reached;
+        for index in 0..self.hops.len() {
+            let (done, ahead) = self.hops.split_at_mut(index + 1);
+            let hop = &mut done[index];
+            let mut next = ahead.first_mut();
+            hop.work_off(horizon, |exit| match exit {
+                Exit::Passed { at, size, parcel } => match (next.as_deref_mut(), parcel) {
+                    (Some(next), parcel) => next.arrives(at, size, parcel),
+                    (None, Parcel::Probe(Probe { key, waited, departed })) => out.push(Outcome::Leaves {
+                        key,
+                        at: rounded(at),
+                        departed: rounded(departed.unwrap_or(at)),
+                        waited: rounded(waited),
+                    }),
+                    (None, Parcel::Cross { .. }) => {}
+                },
+                Exit::Lost { at, key, why } => {
+                    out.push(Outcome::Lost { key, at: rounded(at), link: index, why });
+                }
+            });
+            horizon = hop.horizon_after(horizon);
+        }
+    }
+
+    /// The next time to which the engine must be advanced for the sake of a packet that was injected; `None` when
+    /// no such packet is under way. Never later than the time at which the packet's next fate falls due.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Nanos> {
+        let mut lead = 0;
+        let mut earliest = None;
+        for hop in &self.hops {
+            if let Some(arrival) = hop.next_probe() {
+                let needed = arrival - lead;
+                earliest = Some(earliest.map_or(needed, |earliest: Picos| earliest.min(needed)));
+            }
+            lead += hop.least_passage();
+        }
+        // Rounded up: an arrival within a nanosecond is worked off at its end.
+        earliest.map(|at| Nanos(at.div_euclid(PICOS) + i64::from(at.rem_euclid(PICOS) > 0)))
+    }
+
+    /// Advances until no injected packet is under way, and returns the time reached.
+    pub fn finish(&mut self, out: &mut Vec<Outcome>) -> Nanos {
+        while let Some(at) = self.wake_at() {
+            self.advance(at, out);
+        }
+        rounded(self.reached)
+    }
+
+    /// Packets that links have accepted or dropped so far, those of cross traffic included: a packet that passes
+    /// three links counts three times.
+    #[must_use]
+    pub fn packet_hops(&self) -> u64 {
+        self.hops.iter().map(Hop::packets).sum()
+    }
+}
+
+/// The nearest nanosecond.
+fn rounded(at: Picos) -> Nanos {
+    Nanos((at + PICOS / 2).div_euclid(PICOS))
+}

@@ -1,0 +1,252 @@
+//! The simulator as a [`Path`].
+
+use crate::clock::Clock;
+use crate::host::{Receiver, Reception, Sender, Sending};
+use crate::network::{Network, Outcome};
+use crate::random::stream;
+use crate::scenario::{HostSpec, Scenario};
+use dwell_core::unit::ETHERNET_MIN;
+use dwell_core::{
+    Arrival, BitRate, Bytes, Direction, Fate, Fleet, Nanos, Observation, PacketTruth, Passage, Path,
+    PathFacts, Stamps, Train,
+};
+use rand::RngExt;
+use thiserror::Error;
+
+/// Cross traffic runs this long before the first train may depart, so that queues are as they always are.
+const WARM_UP: Nanos = Nanos::from_millis(100);
+
+/// The engine counts picoseconds in 64 bits, which last for 106 days.
+const END_OF_TIME: Nanos = Nanos::from_secs(100 * 86_400);
+
+/// Why the simulator carries nothing any more.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimError {
+    /// The virtual clock is at its end.
+    #[error("the simulator's clock ends after 100 days; pauses this long need a new run")]
+    EndOfTime,
+}
+
+/// Both directions between the two hosts of a scenario, on one virtual clock that goes on from fleet to fleet.
+#[derive(Clone, Debug)]
+pub struct SimPath {
+    forward: Way,
+    reverse: Way,
+    truth: Truth,
+    facts: PathFacts,
+    now: Nanos,
+}
+
+/// What is true of a path as a whole. What a host did to each packet stands in its
+/// [`PacketTruth`](dwell_core::PacketTruth).
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// Rate of the link that the host under test hangs on; `None`: unshaped.
+    pub end_link: Option<BitRate>,
+    /// The smallest rate on the forward path; `None`: no link is shaped.
+    pub narrow_link: Option<BitRate>,
+    /// Clock of the host under test minus this host's at the start of the run, to the nanosecond.
+    pub offset: Nanos,
+    /// Rate of the clock of the host under test against this host's, minus one, in millionths.
+    pub skew_ppm: f64,
+    /// Median service time of the host under test, its spin included.
+    pub service_time: Nanos,
+    /// Median kernel stage of the host under test.
+    pub kernel_stage: Nanos,
+}
+
+impl SimPath {
+    /// The path of `scenario`, in which all chance follows from `seed`.
+    #[must_use]
+    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+        let Scenario { source, destination, links, .. } = scenario;
+        let reverse = scenario.reverse_links();
+        let (source_clock, destination_clock) = (Clock::new(source.clock), Clock::new(destination.clock));
+        let way = |number, links: &[_], from: &HostSpec, to: &HostSpec| Way {
+            network: Network::new(links, stream(seed, &[number]).random()),
+            sender: Sender::new(from, &links[0], stream(seed, &[number, 1])),
+            receiver: Receiver::new(to, stream(seed, &[number, 2])),
+            sender_clock: Clock::new(from.clock),
+            receiver_clock: Clock::new(to.clock),
+            sender_kernel_stamps: from.kernel_stamps,
+            receiver_kernel_stamps: to.kernel_stamps,
+            max_size: scenario.max_size(),
+            sent: Vec::new(),
+        };
+        let pace = |host: &HostSpec| 1.0 + host.clock.skew_ppm * 1e-6;
+        let truth = Truth {
+            end_link: links.last().and_then(|link| link.rate),
+            narrow_link: links.iter().filter_map(|link| link.rate).min(),
+            offset: destination_clock.exact(WARM_UP) - source_clock.exact(WARM_UP),
+            skew_ppm: (pace(destination) / pace(source) - 1.0) * 1e6,
+            service_time: destination.service.median() + destination.spin.median(),
+            kernel_stage: destination.kernel.median(),
+        };
+        let facts = PathFacts {
+            max_size: scenario.max_size(),
+            min_size: ETHERNET_MIN,
+            resolution: destination.clock.resolution,
+            end_link: None,
+        };
+        Self {
+            forward: way(0, links, source, destination),
+            reverse: way(1, &reverse, destination, source),
+            truth,
+            facts,
+            now: WARM_UP,
+        }
+    }
+
+    /// What is true of the path as a whole.
+    #[must_use]
+    pub fn truth(&self) -> Truth {
+        self.truth
+    }
+
+    /// True time up to which everything has happened.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn way(&mut self, direction: Direction) -> &mut Way {
+        match direction {
+            Direction::Forward => &mut self.forward,
+            Direction::Reverse => &mut self.reverse,
+        }
+    }
+}
+
+impl Path for SimPath {
+    type Error = SimError;
+
+    fn facts(&self) -> PathFacts {
+        self.facts
+    }
+
+    fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
+        // Nothing that a train meets depends on what comes after it, so all may be sent before any is followed.
+        for departure in fleet {
+            let earliest = self.now;
+            let at = earliest + departure.pause;
+            let needed: Nanos = departure.train.packets.iter().map(|packet| packet.hold).sum();
+            if at + needed > END_OF_TIME {
+                return Err(SimError::EndOfTime);
+            }
+            let last = self.way(departure.train.direction).send(&departure.train, at, earliest);
+            self.now = self.now.max(last);
+        }
+        // The far end tells what it saw when all is over.
+        let mut forward = self.forward.arrivals(&mut self.now).into_iter();
+        let mut reverse = self.reverse.arrivals(&mut self.now).into_iter();
+        Ok(fleet
+            .iter()
+            .map(|departure| {
+                let train = &departure.train;
+                let (way, crossings) = match train.direction {
+                    Direction::Forward => (&self.forward, &mut forward),
+                    Direction::Reverse => (&self.reverse, &mut reverse),
+                };
+                way.passage(train, crossings.by_ref().take(train.packets.len()).collect())
+            })
+            .collect())
+    }
+}
+
+/// One direction: the sending half of one host, the links, the receiving half of the other.
+#[derive(Clone, Debug)]
+struct Way {
+    network: Network,
+    sender: Sender,
+    receiver: Receiver,
+    sender_clock: Clock,
+    receiver_clock: Clock,
+    sender_kernel_stamps: bool,
+    receiver_kernel_stamps: bool,
+    max_size: Bytes,
+    /// Packets of this fleet, in the order of sending.
+    sent: Vec<Sending>,
+}
+
+/// What became of one packet, in true time.
+struct Crossing {
+    sending: Sending,
+    arrival: Option<Landing>,
+}
+
+struct Landing {
+    left_sender: Nanos,
+    reached: Nanos,
+    waited: Nanos,
+    reception: Reception,
+}
+
+impl Way {
+    /// Sends `train`, and returns its last departure.
+    fn send(&mut self, train: &Train, at: Nanos, earliest: Nanos) -> Nanos {
+        let sendings = self.sender.send(&train.packets, at, earliest);
+        for (packet, sending) in train.packets.iter().zip(&sendings) {
+            // What is larger than the path carries goes no further than the first router.
+            if packet.size <= self.max_size {
+                self.network.inject(sending.departed, self.sent.len() as u64, packet.size);
+            }
+            self.sent.push(*sending);
+        }
+        sendings.last().map_or(earliest, |last| last.departed)
+    }
+
+    /// Follows all packets of this fleet to their end, and moves `now` there.
+    fn arrivals(&mut self, now: &mut Nanos) -> Vec<Crossing> {
+        let mut outcomes = Vec::with_capacity(self.sent.len());
+        *now = (*now).max(self.network.finish(&mut outcomes));
+        let crossing = |sending| Crossing { sending, arrival: None };
+        let mut crossings: Vec<Crossing> = std::mem::take(&mut self.sent).into_iter().map(crossing).collect();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Leaves { key, at, departed, waited } => {
+                    let reception = self.receiver.receive(at);
+                    *now = (*now).max(reception.stamped);
+                    let landing = Landing { left_sender: departed, reached: at, waited, reception };
+                    crossings[key as usize].arrival = Some(landing);
+                }
+                Outcome::Lost { at, .. } => *now = (*now).max(at),
+            }
+        }
+        crossings
+    }
+
+    fn passage(&self, train: &Train, crossings: Vec<Crossing>) -> Passage {
+        let mut fates = Vec::with_capacity(crossings.len());
+        let mut truth = Vec::with_capacity(crossings.len());
+        let stamps = |clock: &Clock, application, kernel, kernel_stamps: bool| Stamps {
+            application: clock.read(application),
+            kernel: kernel_stamps.then(|| clock.read(kernel)),
+            hardware: None,
+        };
+        let mut arrived = 0;
+        for (packet, Crossing { sending, arrival }) in train.packets.iter().zip(crossings) {
+            let Sending { handed_over, departed } = sending;
+            fates.push(Fate {
+                packet: *packet,
+                sent: stamps(&self.sender_clock, handed_over, departed, self.sender_kernel_stamps),
+                arrival: arrival.as_ref().map(|Landing { reception, .. }| {
+                    let Reception { kernel, stamped, .. } = *reception;
+                    let stamps = stamps(&self.receiver_clock, stamped, kernel, self.receiver_kernel_stamps);
+                    // Links keep packets in their order.
+                    let order = arrived;
+                    arrived += 1;
+                    Arrival { stamps, order, copies: 1 }
+                }),
+            });
+            truth.push(arrival.map(|Landing { left_sender, reached, waited, reception }| PacketTruth {
+                handed_over,
+                left_sender,
+                reached_receiver: reached,
+                queued: reception.queued,
+                stamped: reception.stamped,
+                waited,
+            }));
+        }
+        Passage { observation: Observation { direction: train.direction, fates }, truth: Some(truth) }
+    }
+}

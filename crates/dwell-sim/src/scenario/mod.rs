@@ -1,0 +1,152 @@
+//! Scenario files: a path, its hosts and its cross traffic as one TOML text, for the simulator and the testbed alike.
+
+mod check;
+mod error;
+mod host_spec;
+mod place;
+pub(crate) mod quantity_text;
+
+pub use error::ScenarioError;
+pub use host_spec::{ClockSpec, ClockStep, HostSpec};
+
+use crate::link::{CrossSpec, LinkSpec, Offered};
+use dwell_core::Bytes;
+use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD};
+use place::{Places, line_of};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A testbed as data.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Short name.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Largest IP packet that the path carries.
+    #[serde(with = "quantity_text::size", default = "ethernet_mtu")]
+    pub mtu: Bytes,
+    /// The host that measures.
+    #[serde(default)]
+    pub source: HostSpec,
+    /// The host under test.
+    #[serde(default)]
+    pub destination: HostSpec,
+    /// How a testbed builds this.
+    #[serde(default)]
+    pub lab: LabSpec,
+    /// From the source to the destination.
+    pub links: Vec<LinkSpec>,
+    /// From the destination to the source; `None`: the same links the other way round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<Vec<LinkSpec>>,
+}
+
+/// How a testbed builds a scenario; the simulator has no use for it.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LabSpec {
+    /// What carries packets over a shaped link.
+    pub carrier: Carrier,
+}
+
+/// What carries packets over a shaped link of a testbed.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carrier {
+    /// Dwell's own forwarder, which serialises every packet.
+    #[default]
+    Emulated,
+    /// Linux's token bucket filter.
+    Tbf,
+    /// Linux's hierarchical token bucket.
+    Htb,
+}
+
+fn ethernet_mtu() -> Bytes {
+    Bytes(1500)
+}
+
+impl Scenario {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no scenario; the error names file, line and key.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ScenarioError::Unreadable { file: file.clone(), source })?;
+        Self::parse(&file, &text)
+    }
+
+    /// Reads a scenario from `text`; `file` is the name for errors.
+    ///
+    /// # Errors
+    /// If it is no scenario; the error names file, line and key.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ScenarioError> {
+        let wrong = |offset: usize, key: &str, problem: String| ScenarioError::Wrong {
+            file: file.to_owned(),
+            line: line_of(text, offset),
+            key: key.to_owned(),
+            problem,
+        };
+        let table = toml::de::DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            let near = text.get(span.clone()).map(str::trim).filter(|near| !near.is_empty());
+            let near = near.map_or(String::new(), |near| format!(" (at `{near}`)"));
+            wrong(span.start, "", format!("not TOML: {}{near}", error.message()))
+        })?;
+        let places = Places::of(table.get_ref());
+        let scenario: Self = toml::from_str(text).map_err(|error| {
+            // What has no place of its own is missing from the document itself.
+            let (offset, key) = error.span().map_or((0, ""), |span| (span.start, places.key_at(&span)));
+            wrong(offset, key, error.message().to_owned())
+        })?;
+        match check::first_problem(&scenario) {
+            Some((key, problem)) => Err(wrong(places.start_of(&key), &key, problem)),
+            None => Ok(scenario),
+        }
+    }
+
+    /// The scenario as a file would hold it; reads back as the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario holds nothing but tables, strings and numbers")
+    }
+
+    /// The links from the destination to the source: those of the file, or the forward ones mirrored, their cross
+    /// traffic with them.
+    #[must_use]
+    pub fn reverse_links(&self) -> Vec<LinkSpec> {
+        self.reverse.clone().unwrap_or_else(|| mirrored(&self.links))
+    }
+
+    /// The largest packet of this path on the wire.
+    #[must_use]
+    pub fn max_size(&self) -> Bytes {
+        (self.mtu + ETHERNET_OVERHEAD).max(ETHERNET_MIN)
+    }
+}
+
+/// The same links the other way round. A flow that passes several links enters at its last and leaves at its first,
+/// with the same bits per second.
+fn mirrored(links: &[LinkSpec]) -> Vec<LinkSpec> {
+    let count = links.len();
+    let mut mirror: Vec<LinkSpec> =
+        links.iter().rev().map(|link| LinkSpec { cross: Vec::new(), ..link.clone() }).collect();
+    for (index, link) in links.iter().enumerate() {
+        for cross in &link.cross {
+            let last = (index + cross.hops).min(count) - 1;
+            let offered = match (cross.offered, link.rate) {
+                (Offered::Load(load), Some(rate)) if cross.hops > 1 => {
+                    Offered::Rate(dwell_core::BitRate((load * rate.0 as f64).round() as u64))
+                }
+                (offered, _) => offered,
+            };
+            mirror[count - 1 - last].cross.push(CrossSpec { offered, ..cross.clone() });
+        }
+    }
+    mirror
+}
