@@ -50,15 +50,15 @@ pub(crate) struct Output {
 
 #[derive(Subcommand)]
 enum Verb {
-    Path(verb::path::Path),
-    Ppt(verb::ppt::Ppt),
-    Capacity(verb::capacity::Capacity),
-    Delay(verb::delay::Delay),
-    Lab(verb::lab::Lab),
-    Agent(verb::agent::Agent),
-    Eval(verb::eval::Eval),
-    Replay(verb::replay::Replay),
-    Generate(verb::generate::Generate),
+    Path(verb::path::PathArgs),
+    Ppt(verb::ppt::PptArgs),
+    Capacity(verb::capacity::CapacityArgs),
+    Delay(verb::delay::DelayArgs),
+    Lab(verb::lab::LabArgs),
+    Agent(verb::agent::AgentArgs),
+    Eval(verb::eval::EvalArgs),
+    Replay(verb::replay::ReplayArgs),
+    Generate(verb::generate::GenerateArgs),
 }
 
 impl Cli {

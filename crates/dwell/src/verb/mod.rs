@@ -61,7 +61,7 @@ pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output
         seed: output.seed,
         config: target.config(),
     };
-    conclude(verb, world, ask, target.max_load(), output)
+    conclude(verb, world, ask, target.load.max_load, output)
 }
 
 /// Runs the measurements on a world and tells what came of them.

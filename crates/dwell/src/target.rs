@@ -1,0 +1,102 @@
+//! What is measured: a live host, or a scenario in the simulator or on this machine's kernel.
+
+use crate::failure::bad_argument;
+use crate::world::{Carried, World};
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use dwell_core::{BitRate, Circumstances, HostFacts, LoadLimit, Quantity};
+use dwell_sim::{Scenario, SimPath};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where packets travel.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum On {
+    /// A host that runs `dwell agent`
+    #[default]
+    Live,
+    /// A scenario file, as network namespaces on this machine's kernel
+    Kernel,
+    /// A scenario file, in the simulator
+    Sim,
+}
+
+/// The host to measure, and how.
+#[derive(Args, Clone)]
+pub(crate) struct TargetArgs {
+    /// Name or address of a host that runs `dwell agent`; with --on kernel or --on sim, a scenario file
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+
+    /// Where packets travel
+    #[arg(long, value_enum, default_value_t = On::Live, value_name = "WORLD")]
+    pub(crate) on: On,
+
+    #[command(flatten)]
+    pub(crate) load: Load,
+}
+
+/// The probing load.
+#[derive(Args, Clone)]
+pub(crate) struct Load {
+    /// Share of the end link that probes may take, above 0 and up to 1
+    #[arg(long, value_name = "SHARE", default_value_t = LoadLimit::DEFAULT_SHARE, value_parser = share)]
+    pub(crate) max_load: f64,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("a share is above 0 and up to 1".to_owned()) }
+}
+
+impl TargetArgs {
+    /// The world that was asked for.
+    pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
+        match self.on {
+            On::Live => bail!("live"),
+            On::Kernel | On::Sim => scenario_world(&load(Path::new(&self.host))?, self.on, seed),
+        }
+    }
+
+    /// The settings that a record keeps.
+    pub(crate) fn config(&self) -> BTreeMap<String, String> {
+        [("max-load".to_owned(), self.load.max_load.to_string())].into()
+    }
+}
+
+/// A scenario file; whatever is wrong with it is the fault of what was given.
+pub(crate) fn load(file: &Path) -> Result<Scenario> {
+    Scenario::load(file).map_err(bad_argument)
+}
+
+/// A scenario as a world.
+pub(crate) fn scenario_world(scenario: &Scenario, on: On, seed: u64) -> Result<Box<dyn World>> {
+    Ok(match on {
+        On::Sim => Box::new(simulated(scenario, seed)),
+        On::Live | On::Kernel => bail!("kernel"),
+    })
+}
+
+fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
+    let path = SimPath::new(scenario, seed);
+    let truth = path.truth();
+    let host = HostFacts { dwell: env!("CARGO_PKG_VERSION").to_owned(), ..HostFacts::default() };
+    let circumstances = Circumstances {
+        world: "simulator".to_owned(),
+        sender: host.clone(),
+        receiver: host,
+        notes: [("scenario".to_owned(), scenario.name.clone())].into(),
+        ..Circumstances::default()
+    };
+    let mut truths = built_in(scenario);
+    truths.insert(Quantity::ClockOffset, truth.offset.as_f64());
+    truths.insert(Quantity::ClockSkew, truth.skew_ppm);
+    Carried { path, circumstances, truths }
+}
+
+/// What a scenario says of the links.
+fn built_in(scenario: &Scenario) -> BTreeMap<Quantity, f64> {
+    let end_link = scenario.links.last().and_then(|link| link.rate);
+    let capacity = end_link.map(|BitRate(bps)| (Quantity::EndLinkCapacity, bps as f64));
+    capacity.into_iter().collect()
+}

@@ -1,0 +1,91 @@
+//! `dwell capacity`: how much the end link carries.
+
+use super::{Measuring, insert_findings, measure, warnings};
+use crate::cli::Output;
+use crate::figure::cells;
+use crate::picture::Panel;
+use crate::run::{Finished, Run};
+use crate::screen::report_text;
+use crate::target::TargetArgs;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use dwell_core::capacity::EndLink;
+use dwell_core::{Quantity, Report};
+use serde_json::{Map, Value, json};
+
+/// Measure the capacity of the link that the remote host hangs on
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell capacity 192.0.2.7
+  dwell capacity 192.0.2.7 --method end-link --json
+  dwell capacity scenarios/lan-100m.toml --on sim")]
+pub(crate) struct CapacityArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Method
+    #[arg(long, value_enum, default_value_t = CapacityMethod::EndLink)]
+    method: CapacityMethod,
+}
+
+/// The methods for capacity.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum CapacityMethod {
+    /// Of the last link, by compound probes of several sizes
+    EndLink,
+}
+
+impl CapacityArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        let CapacityMethod::EndLink = self.method;
+        measure(&Capacity, &self.target, output)
+    }
+}
+
+/// The analysis.
+pub(crate) struct Capacity;
+
+/// Name of the measurement in records and of the method.
+pub(crate) const STAGE: &str = "end-link";
+
+/// Measures the end link, for what follows too: methods use its capacity, and the probing load is a share of it.
+pub(crate) fn measure_end_link(run: &mut Run) -> Result<()> {
+    let mut method = EndLink::new(Default::default(), run.facts());
+    let (report, _) = run.measure(STAGE, &mut method)?;
+    run.learn_end_link(&report);
+    Ok(())
+}
+
+impl Measuring for Capacity {
+    fn verb(&self) -> &'static str {
+        "capacity"
+    }
+
+    fn analyse(&self, run: &mut Run) -> Result<()> {
+        measure_end_link(run)
+    }
+
+    fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
+        finished.report(STAGE)
+    }
+
+    fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
+        let Some(report) = finished.report(STAGE) else { return Ok(()) };
+        document.insert("method".into(), json!(report.method));
+        insert_findings(document, report, &[Quantity::EndLinkCapacity])?;
+        document.insert("warnings".into(), json!(warnings(finished)));
+        Ok(())
+    }
+
+    fn text(&self, finished: &Finished, _colour: bool) -> String {
+        finished.report(STAGE).map(report_text).unwrap_or_default()
+    }
+
+    fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
+        let found = finished.report(STAGE).map(|report| cells(&report.finding(Quantity::EndLinkCapacity)));
+        let [found, _] = found.unwrap_or_default();
+        let stamps = self.method().1;
+        let histogram = super::ppt::histogram(finished, STAGE, stamps);
+        (format!("The end link carries {found}"), histogram.into_iter().collect())
+    }
+}

@@ -1,0 +1,288 @@
+//! What a grid file says: worlds, conditions, methods.
+
+use super::draw::Draw;
+use crate::failure::bad_argument;
+use crate::verb::ppt::PptMethod;
+use anyhow::{Context, Result, anyhow};
+use dwell_core::{Quantity, Vantage};
+use dwell_sim::{Scenario, ScenarioError};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// A grid file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Grid {
+    /// What it is for.
+    #[serde(default)]
+    pub(super) description: String,
+    /// Where the packets travel.
+    pub(super) world: EvalWorld,
+    /// Runs of each condition.
+    pub(super) runs: u32,
+    /// What each run measures, one after another.
+    #[serde(rename = "method")]
+    pub(super) methods: Vec<MethodSpec>,
+    /// The quantities that get rows; all that a method finds, where none is named.
+    #[serde(default)]
+    quantities: Vec<Quantity>,
+    #[serde(rename = "block")]
+    blocks: Vec<Block>,
+    /// The file itself.
+    #[serde(skip)]
+    file: PathBuf,
+}
+
+/// The worlds that know the truth.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EvalWorld {
+    /// A testbed on this machine's kernel.
+    Lab,
+    /// The simulator.
+    Sim,
+}
+
+impl EvalWorld {
+    /// Its name in rows.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Lab => "lab",
+            Self::Sim => "sim",
+        }
+    }
+}
+
+/// A method with the stamps that it reads.
+#[derive(Copy, Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MethodSpec {
+    pub(super) name: MethodName,
+    #[serde(default)]
+    pub(super) stamps: Vantage,
+}
+
+/// Every method that can be judged.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum MethodName {
+    Knee,
+    Salehin2015,
+    Salehin2017,
+    EndLink,
+    Delay,
+}
+
+impl MethodName {
+    /// The packet-processing-time method, where it is one.
+    pub(super) fn ppt(self) -> Option<PptMethod> {
+        match self {
+            Self::Knee => Some(PptMethod::Knee),
+            Self::Salehin2015 => Some(PptMethod::Salehin2015),
+            Self::Salehin2017 => Some(PptMethod::Salehin2017),
+            Self::EndLink | Self::Delay => None,
+        }
+    }
+}
+
+/// Conditions made from one scenario.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Block {
+    name: String,
+    /// Scenario file, from the grid's folder.
+    base: PathBuf,
+    /// Keys of the scenario, each with the values that it takes; every combination is a condition.
+    #[serde(default)]
+    axis: BTreeMap<String, Vec<Value>>,
+    /// So many conditions drawn at random instead.
+    #[serde(default)]
+    random: u32,
+    /// Keys of the scenario, each with the range that it is drawn from.
+    #[serde(default)]
+    draw: BTreeMap<String, Draw>,
+}
+
+/// One condition.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    /// Name of the block, and the keys that differ from its base.
+    pub(super) settings: BTreeMap<String, Value>,
+    /// All of it.
+    pub(super) scenario: Scenario,
+}
+
+impl Grid {
+    /// Reads a grid file.
+    pub(super) fn load(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("{}: cannot read the grid", file.display()))
+            .map_err(bad_argument)?;
+        let mut grid: Self = toml::from_str(&text).map_err(|error| {
+            let before = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = 1 + text.as_bytes()[..before].iter().filter(|byte| **byte == b'\n').count();
+            bad_argument(anyhow!("{}:{line}: {}", file.display(), error.message()))
+        })?;
+        if grid.runs == 0 {
+            return Err(bad_argument(anyhow!("{}: runs: at least 1", file.display())));
+        }
+        grid.file = file.to_owned();
+        Ok(grid)
+    }
+
+    /// Whether a quantity gets rows.
+    pub(super) fn wants(&self, quantity: Quantity) -> bool {
+        self.quantities.is_empty() || self.quantities.contains(&quantity)
+    }
+
+    /// All conditions, block by block.
+    pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
+        let mut conditions = Vec::new();
+        for block in &self.blocks {
+            for settings in block.settings(seed).map_err(|error| self.wrong(block, &error))? {
+                conditions.push(self.condition(block, settings)?);
+            }
+        }
+        if conditions.is_empty() {
+            return Err(bad_argument(anyhow!("{}: the grid has no condition", self.file.display())));
+        }
+        Ok(conditions)
+    }
+
+    fn condition(&self, block: &Block, mut settings: BTreeMap<String, Value>) -> Result<Condition> {
+        let base = self.file.parent().unwrap_or(Path::new("")).join(&block.base);
+        // Read as a scenario first: its mistakes are told with their lines.
+        Scenario::load(&base).map_err(bad_argument)?;
+        let text = std::fs::read_to_string(&base).map_err(bad_argument)?;
+        let mut scenario: Value = Value::Table(text.parse::<Table>().map_err(bad_argument)?);
+        for (key, value) in &settings {
+            set(&mut scenario, key, value.clone()).map_err(|error| self.wrong(block, &error))?;
+        }
+        let name = base.display().to_string();
+        let told = |settings: &BTreeMap<String, Value>| {
+            let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            told.join(", ")
+        };
+        let scenario = Scenario::parse(&name, &toml::to_string(&scenario)?).map_err(|error| match error {
+            // The line is one of a text that nobody has seen.
+            ScenarioError::Wrong { key, problem, .. } => {
+                self.wrong(block, &anyhow!("{name} with {}: {key}: {problem}", told(&settings)))
+            }
+            other => bad_argument(other),
+        })?;
+        settings.insert("block".to_owned(), Value::String(block.name.clone()));
+        Ok(Condition { settings, scenario })
+    }
+
+    fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {
+        bad_argument(anyhow!("{}: block `{}`: {error:#}", self.file.display(), block.name))
+    }
+}
+
+impl Block {
+    /// The keys that each condition sets.
+    fn settings(&self, seed: u64) -> Result<Vec<BTreeMap<String, Value>>> {
+        if self.random > 0 {
+            return Draw::all(&self.draw, self.random, seed);
+        }
+        let mut all = vec![BTreeMap::new()];
+        for (key, values) in &self.axis {
+            if values.is_empty() {
+                return Err(anyhow!("axis {key} has no values"));
+            }
+            let with = |settings: &BTreeMap<String, Value>, value: &Value| {
+                let mut settings = settings.clone();
+                settings.insert(key.clone(), value.clone());
+                settings
+            };
+            all = all.iter().flat_map(|settings| values.iter().map(move |value| with(settings, value))).collect();
+        }
+        Ok(all)
+    }
+}
+
+/// Sets `key`, such as `links.last.rate` or `links.1.cross.0.load`, in a scenario.
+fn set(scenario: &mut Value, key: &str, value: Value) -> Result<()> {
+    let mut at = scenario;
+    let mut steps = key.split('.').peekable();
+    while let Some(step) = steps.next() {
+        let last = steps.peek().is_none();
+        at = match at {
+            Value::Table(table) if last => {
+                table.insert(step.to_owned(), value);
+                return Ok(());
+            }
+            // A distribution given as a plain time may be replaced by a table of its parameters.
+            Value::Table(table) => {
+                let entry = table.entry(step).or_insert_with(|| Value::Table(Table::new()));
+                if !entry.is_table() && !entry.is_array() {
+                    *entry = Value::Table(Table::new());
+                }
+                entry
+            }
+            Value::Array(items) => {
+                let count = items.len();
+                let index = match step {
+                    "last" => count.checked_sub(1),
+                    number => number.parse().ok(),
+                };
+                let item = index.and_then(|index| items.get_mut(index));
+                let item = item.ok_or_else(|| anyhow!("{key}: `{step}`: there are {count}, counted from 0"))?;
+                if last {
+                    *item = value;
+                    return Ok(());
+                }
+                item
+            }
+            _ => return Err(anyhow!("{key}: nothing stands under `{step}`")),
+        };
+    }
+    Err(anyhow!("an empty key"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "name = \"base\"\n[[links]]\nrate = \"1 Gb/s\"\n[[links]]\nrate = \"100 Mb/s\"\n";
+
+    fn grid(text: &str) -> Result<Vec<Condition>> {
+        let folder = tempfile::tempdir()?;
+        std::fs::write(folder.path().join("base.toml"), BASE)?;
+        let file = folder.path().join("grid.toml");
+        std::fs::write(&file, text)?;
+        Grid::load(&file)?.conditions(1)
+    }
+
+    const HEAD: &str = "world = \"sim\"\nruns = 2\n[[method]]\nname = \"knee\"\n";
+
+    #[test]
+    fn every_combination_is_a_condition() {
+        let block = "[[block]]\nname = \"b\"\nbase = \"base.toml\"\n[block.axis]\n\
+                     \"destination.spin\" = [\"0 us\", \"5 us\", \"10 us\"]\n\
+                     \"links.last.rate\" = [\"100 Mb/s\", \"unshaped\"]\n";
+        let conditions = grid(&format!("{HEAD}{block}")).unwrap();
+        assert_eq!(conditions.len(), 6);
+        let last = &conditions[5];
+        assert_eq!(last.scenario.links[1].rate, None);
+        assert_eq!(last.settings["destination.spin"].as_str(), Some("10 us"));
+        assert_eq!(last.settings["block"].as_str(), Some("b"));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        let told = |text: &str| format!("{:#}", grid(text).unwrap_err());
+        assert!(told("world = \"sim\"\nruns = \"two\"\n").contains("grid.toml:2: "));
+        let block = |axis: &str| {
+            format!("{HEAD}[[block]]\nname = \"b\"\nbase = \"base.toml\"\n[block.axis]\n{axis}\n")
+        };
+        let error = told(&block("\"links.7.rate\" = [\"1 Gb/s\"]"));
+        assert!(error.contains("block `b`: links.7.rate: `7`: there are 2"), "{error}");
+        let error = told(&block("\"links.0.rate\" = [\"fast\"]"));
+        assert!(error.contains("grid.toml: block `b`") && error.contains("links"), "{error}");
+        let error = told(&block("\"destination.spin\" = []"));
+        assert!(error.contains("axis destination.spin has no values"), "{error}");
+    }
+}
