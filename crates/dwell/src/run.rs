@@ -73,6 +73,16 @@ impl Run {
         &*self.world
     }
 
+    /// What the measurement `stage` saw.
+    pub(crate) fn passages<'a>(&'a self, stage: &'a str) -> impl Iterator<Item = &'a Passage> {
+        self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
+    }
+
+    /// What the measurement `stage` cost.
+    pub(crate) fn effort(&self, stage: &str) -> Effort {
+        self.found.iter().find(|found| found.stage == stage).map_or_else(Effort::default, |found| found.effort)
+    }
+
     /// Makes one measurement and returns its report and the time that it took by the clock on the wall.
     pub(crate) fn measure(&mut self, stage: &str, method: &mut dyn Method) -> Result<(Report, Duration)> {
         let began = Instant::now();

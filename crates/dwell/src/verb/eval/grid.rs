@@ -3,8 +3,10 @@
 use super::draw::Draw;
 use crate::failure::bad_argument;
 use crate::verb::ppt::PptMethod;
+use crate::verb::{capacity, delay};
 use anyhow::{Context, Result, anyhow};
-use dwell_core::{Quantity, Vantage};
+use dwell_core::capacity::EndLink;
+use dwell_core::{Method, PathFacts, Quantity, Vantage};
 use dwell_sim::{Scenario, ScenarioError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -76,13 +78,25 @@ pub(super) enum MethodName {
 }
 
 impl MethodName {
-    /// The packet-processing-time method, where it is one.
-    pub(super) fn ppt(self) -> Option<PptMethod> {
+    /// Its name in records and rows.
+    pub(super) const fn stage(self) -> &'static str {
         match self {
-            Self::Knee => Some(PptMethod::Knee),
-            Self::Salehin2015 => Some(PptMethod::Salehin2015),
-            Self::Salehin2017 => Some(PptMethod::Salehin2017),
-            Self::EndLink | Self::Delay => None,
+            Self::Knee => PptMethod::Knee.name(),
+            Self::Salehin2015 => PptMethod::Salehin2015.name(),
+            Self::Salehin2017 => PptMethod::Salehin2017.name(),
+            Self::EndLink => capacity::STAGE,
+            Self::Delay => delay::STAGE,
+        }
+    }
+
+    /// Ready to probe a path of which so much is known.
+    pub(super) fn build(self, stamps: Vantage, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+        match self {
+            Self::Knee => PptMethod::Knee.build(stamps, seed, facts),
+            Self::Salehin2015 => PptMethod::Salehin2015.build(stamps, seed, facts),
+            Self::Salehin2017 => PptMethod::Salehin2017.build(stamps, seed, facts),
+            Self::EndLink => Box::new(EndLink::new(Default::default(), facts)),
+            Self::Delay => Box::new(delay::build(facts)),
         }
     }
 }
