@@ -12,6 +12,8 @@ pub mod capacity;
 
 pub mod delay;
 
+pub mod gap;
+
 mod circumstances;
 mod method;
 mod report;

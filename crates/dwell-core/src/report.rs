@@ -172,6 +172,8 @@ pub enum Quantity {
     PptHeading,
     /// L_t: packet processing time of the trailing packet.
     PptTrailing,
+    /// PPT_avg of papers/000: the mean of L_h and L_t.
+    PptAverage,
     /// S: from one application stamp to the next when the next packet already waits.
     ServiceTime,
     /// dPPT = L_t - L_h.
@@ -207,6 +209,7 @@ impl Quantity {
             Self::KernelStage => "kernel_stage",
             Self::PptHeading => "ppt_heading",
             Self::PptTrailing => "ppt_trailing",
+            Self::PptAverage => "ppt_average",
             Self::ServiceTime => "service_time",
             Self::DifferentialPpt => "differential_ppt",
             Self::EndLinkCapacity => "end_link_capacity",
