@@ -80,7 +80,10 @@ impl Run {
 
     /// What the measurement `stage` cost.
     pub(crate) fn effort(&self, stage: &str) -> Effort {
-        self.found.iter().find(|found| found.stage == stage).map_or_else(Effort::default, |found| found.effort)
+        self.found
+            .iter()
+            .find(|found| found.stage == stage)
+            .map_or_else(Effort::default, |found| found.effort)
     }
 
     /// Makes one measurement and returns its report and the time that it took by the clock on the wall.

@@ -1,7 +1,7 @@
 //! What a person reads: tables, colour on a terminal only, progress on standard error.
 
 use anyhow::Result;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -37,7 +37,9 @@ pub(crate) fn paint(text: &str, code: u8, colour: bool) -> String {
 /// A table without frames, cut to the terminal's width where there is one.
 pub(crate) fn table(heads: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(heads.iter().copied());
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_header(heads.iter().copied());
     table.set_content_arrangement(ContentArrangement::Dynamic);
     if !io::stdout().is_terminal() {
         table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);

@@ -69,6 +69,29 @@ pub(crate) fn load(file: &Path) -> Result<Scenario> {
     Scenario::load(file).map_err(bad_argument)
 }
 
+/// A scenario, ready to be measured in run after run.
+pub(crate) enum Bed {
+    /// Built anew for each run: that costs nothing.
+    Sim(Box<Scenario>),
+}
+
+impl Bed {
+    /// In the lab, or else in the simulator.
+    pub(crate) fn make(scenario: &Scenario, lab: bool, _seed: u64) -> Result<Self> {
+        if lab {
+            bail!("lab");
+        }
+        Ok(Self::Sim(Box::new(scenario.clone())))
+    }
+
+    /// A world for one run.
+    pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
+        match self {
+            Self::Sim(scenario) => Ok(Box::new(simulated(scenario, seed))),
+        }
+    }
+}
+
 /// A scenario as a world.
 pub(crate) fn scenario_world(scenario: &Scenario, on: On, seed: u64) -> Result<Box<dyn World>> {
     Ok(match on {

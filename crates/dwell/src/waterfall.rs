@@ -102,7 +102,8 @@ impl Bars {
 
     /// One line a part. A solid bar is a value, a shaded one an upper bound, an arrow a lower one.
     pub(crate) fn text(&self, colour: bool) -> String {
-        let widest = self.bars.iter().chain([&self.whole]).map(|bar| bar.name.chars().count()).max().unwrap_or(0);
+        let widest =
+            self.bars.iter().chain([&self.whole]).map(|bar| bar.name.chars().count()).max().unwrap_or(0);
         let scale = COLUMNS / self.longest();
         let mut text = String::new();
         let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&self.whole, 32)]);

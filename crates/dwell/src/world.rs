@@ -1,9 +1,7 @@
 //! The four worlds behind one face: whatever carries trains, and what was recorded of it.
 
 use anyhow::Result;
-use dwell_core::{
-    Circumstances, Effort, LoadLimit, Method, Nanos, Passage, Path, PathFacts, Quantity, run,
-};
+use dwell_core::{Circumstances, Effort, LoadLimit, Method, Nanos, Passage, Path, PathFacts, Quantity, run};
 use dwell_store::Record;
 use std::collections::BTreeMap;
 

@@ -25,8 +25,13 @@ impl Panel for Gaps {
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
-        let right = ceiling(self.points.iter().map(|point| point.0));
-        let top = ceiling(self.points.iter().map(|point| point.1));
+        // The sweep's far end says little more than a few probes do: the break and its surroundings matter.
+        let near = match self.stage {
+            Extent::Value { high, .. } => high * 3.0,
+            _ => f64::INFINITY,
+        };
+        let right = ceiling(self.points.iter().map(|point| point.0).filter(|x| *x <= near));
+        let top = ceiling(self.points.iter().filter(|point| point.0 <= right).map(|point| point.1));
         let outside = self.points.iter().filter(|(x, g)| *x > right || *g > top).count();
         let inside = self.points.iter().filter(|(x, g)| *x <= right && *g <= top);
         let mut chart = ChartBuilder::on(area)
@@ -100,9 +105,9 @@ impl Panel for Gaps {
         let letters = held(bold(16, GREEN), side, VPos::Bottom);
         chart.draw_series([Text::new(text, (edge + shift * right, 0.03 * top), letters)])?;
         if outside > 0 {
-            let letters = held(label(13, GREY), HPos::Right, VPos::Top);
+            let letters = held(label(13, GREY), HPos::Right, VPos::Bottom);
             let text = format!("{outside} of {} probes lie outside", self.points.len());
-            chart.draw_series([Text::new(text, (right, top), letters)])?;
+            chart.draw_series([Text::new(text, (right * 0.995, top * 0.02), letters)])?;
         }
         chart
             .configure_series_labels()

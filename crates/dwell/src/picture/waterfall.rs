@@ -2,8 +2,8 @@
 
 use super::ink::{BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, SKY, dashed, held, label};
 use super::{Area, Panel};
+use crate::waterfall::{Bars, Extent};
 use anyhow::Result;
-use crate::waterfall::{Bar, Bars, Extent};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 

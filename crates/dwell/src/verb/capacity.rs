@@ -9,9 +9,10 @@ use crate::screen::report_text;
 use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use dwell_core::capacity::EndLink;
+use dwell_core::host::knee::Knee as EndLink;
 use dwell_core::{Quantity, Report};
 use serde_json::{Map, Value, json};
+use std::time::Duration;
 
 /// Measure the capacity of the link that the remote host hangs on
 #[derive(Args)]
@@ -49,11 +50,11 @@ pub(crate) struct Capacity;
 pub(crate) const STAGE: &str = "end-link";
 
 /// Measures the end link, for what follows too: methods use its capacity, and the probing load is a share of it.
-pub(crate) fn measure_end_link(run: &mut Run) -> Result<()> {
+pub(crate) fn measure_end_link(run: &mut Run) -> Result<(Report, Duration)> {
     let mut method = EndLink::new(Default::default(), run.facts());
-    let (report, _) = run.measure(STAGE, &mut method)?;
+    let (report, took) = run.measure(STAGE, &mut method)?;
     run.learn_end_link(&report);
-    Ok(())
+    Ok((report, took))
 }
 
 impl Measuring for Capacity {
@@ -62,7 +63,8 @@ impl Measuring for Capacity {
     }
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
-        measure_end_link(run)
+        measure_end_link(run)?;
+        Ok(())
     }
 
     fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {

@@ -122,7 +122,11 @@ fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
 }
 
 /// The findings on `quantities` under their names.
-fn insert_findings(document: &mut Map<String, Value>, report: &Report, quantities: &[Quantity]) -> Result<()> {
+fn insert_findings(
+    document: &mut Map<String, Value>,
+    report: &Report,
+    quantities: &[Quantity],
+) -> Result<()> {
     for quantity in quantities {
         document.insert(quantity.name().into(), serde_json::to_value(report.finding(*quantity))?);
     }

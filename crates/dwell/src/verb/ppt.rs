@@ -1,6 +1,6 @@
 //! `dwell ppt`: how long the remote host keeps a packet.
 
-use super::capacity::measure_end_link;
+use super::capacity::{STAGE, measure_end_link};
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
 use crate::picture::{Gaps, Histogram, Panel};
@@ -181,7 +181,9 @@ impl Measuring for Ppt {
         if self.method == PptMethod::Knee {
             panels.push(Box::new(sweep(finished, report)));
         }
-        panels.extend(histogram(finished, self.method.name(), self.stamps));
+        // The sweep has few back-to-back pairs; the end link's measurement before it has nothing else.
+        let stages = [self.method.name(), STAGE];
+        panels.extend(stages.into_iter().find_map(|stage| histogram(finished, stage, self.stamps)));
         (headline(report), panels)
     }
 }
@@ -225,7 +227,7 @@ pub(crate) fn histogram(finished: &Finished, stage: &str, stamps: Vantage) -> Op
         let [first, second] = passage.observation.fates.as_slice() else { continue };
         sizes.entry(trailing).or_default().extend(gap::between(first, second, stamps));
     }
-    let (size, before) = sizes.into_iter().max_by_key(|(_, gaps)| gaps.len())?;
+    let (size, before) = sizes.into_iter().max_by_key(|(_, gaps)| gaps.len()).filter(|(_, gaps)| gaps.len() >= 10)?;
     let filtered = gap::filter(&before, gap::FILTER_BIN.as_f64())?;
     let micros = |gaps: &[f64]| gaps.iter().map(|ns| ns / 1e3).collect();
     Some(Box::new(Histogram {
@@ -238,7 +240,7 @@ pub(crate) fn histogram(finished: &Finished, stage: &str, stamps: Vantage) -> Op
 
 /// The end link's capacity, as its own method found it.
 pub(crate) fn end_link(finished: &Finished) -> Option<Finding> {
-    finished.report("end-link").map(|report| report.finding(Quantity::EndLinkCapacity))
+    finished.report(STAGE).map(|report| report.finding(Quantity::EndLinkCapacity))
 }
 
 fn kernel_quartiles(finished: &Finished, stage: &str) -> Option<[f64; 3]> {

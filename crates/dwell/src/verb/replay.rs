@@ -1,9 +1,7 @@
 //! `dwell replay`: the same analysis, or another, on recorded data.
 
 use super::capacity::Capacity;
-use super::delay::Delay;
-use super::path::Path;
-use super::ppt::{PptMethod, Ppt};
+use super::ppt::{Ppt, PptMethod};
 use super::{Measuring, conclude};
 use crate::cli::Output;
 use crate::failure::bad_argument;
@@ -58,8 +56,7 @@ impl ReplayArgs {
         let recorded = record.header.ask.clone();
         let verb = self.verb(&recorded)?;
         let (method, stamps) = verb.method();
-        let ask =
-            Ask { verb: verb.verb().to_owned(), method: method.map(str::to_owned), stamps, ..recorded };
+        let ask = Ask { verb: verb.verb().to_owned(), method: method.map(str::to_owned), stamps, ..recorded };
         conclude(&*verb, Box::new(Replayed { record, facts }), ask, 1.0, output)
     }
 
@@ -72,9 +69,7 @@ impl ReplayArgs {
             return Ok(Box::new(Ppt::new(method, stamps)));
         }
         Ok(match recorded.verb.as_str() {
-            "path" => Box::new(Path),
             "capacity" => Box::new(Capacity),
-            "delay" => Box::new(Delay),
             other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
         })
     }

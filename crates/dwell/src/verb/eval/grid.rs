@@ -2,10 +2,10 @@
 
 use super::draw::Draw;
 use crate::failure::bad_argument;
+use crate::verb::capacity;
 use crate::verb::ppt::PptMethod;
-use crate::verb::{capacity, delay};
 use anyhow::{Context, Result, anyhow};
-use dwell_core::capacity::EndLink;
+use dwell_core::host::knee::Knee as EndLink;
 use dwell_core::{Method, PathFacts, Quantity, Vantage};
 use dwell_sim::{Scenario, ScenarioError};
 use serde::Deserialize;
@@ -74,7 +74,6 @@ pub(super) enum MethodName {
     Salehin2015,
     Salehin2017,
     EndLink,
-    Delay,
 }
 
 impl MethodName {
@@ -85,7 +84,6 @@ impl MethodName {
             Self::Salehin2015 => PptMethod::Salehin2015.name(),
             Self::Salehin2017 => PptMethod::Salehin2017.name(),
             Self::EndLink => capacity::STAGE,
-            Self::Delay => delay::STAGE,
         }
     }
 
@@ -96,7 +94,6 @@ impl MethodName {
             Self::Salehin2015 => PptMethod::Salehin2015.build(stamps, seed, facts),
             Self::Salehin2017 => PptMethod::Salehin2017.build(stamps, seed, facts),
             Self::EndLink => Box::new(EndLink::new(Default::default(), facts)),
-            Self::Delay => Box::new(delay::build(facts)),
         }
     }
 }
@@ -211,7 +208,10 @@ impl Block {
                 settings.insert(key.clone(), value.clone());
                 settings
             };
-            all = all.iter().flat_map(|settings| values.iter().map(move |value| with(settings, value))).collect();
+            all = all
+                .iter()
+                .flat_map(|settings| values.iter().map(move |value| with(settings, value)))
+                .collect();
         }
         Ok(all)
     }
@@ -243,7 +243,8 @@ fn set(scenario: &mut Value, key: &str, value: Value) -> Result<()> {
                     number => number.parse().ok(),
                 };
                 let item = index.and_then(|index| items.get_mut(index));
-                let item = item.ok_or_else(|| anyhow!("{key}: `{step}`: there are {count}, counted from 0"))?;
+                let item =
+                    item.ok_or_else(|| anyhow!("{key}: `{step}`: there are {count}, counted from 0"))?;
                 if last {
                     *item = value;
                     return Ok(());

@@ -15,7 +15,7 @@ use crate::verb::capacity;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::truth::{Judgement, truths};
-use dwell_core::{Effort, Finding, Quantity, Report, Vantage};
+use dwell_core::{Report, Vantage};
 use dwell_store::Ask;
 use grid::{Condition, EvalWorld, Grid, MethodName, MethodSpec};
 use rows::{Origin, Row};
@@ -52,11 +52,15 @@ impl EvalArgs {
         grid.runs = self.runs.unwrap_or(grid.runs);
         let conditions = grid.conditions(output.seed)?;
         let began = Instant::now();
-        let mut judge = Judge { grid: &grid, share: self.load.max_load, rows: Vec::new(), failures: Vec::new() };
+        let mut judge =
+            Judge { grid: &grid, share: self.load.max_load, rows: Vec::new(), failures: Vec::new() };
         judge.all(&conditions, output.seed)?;
         let Judge { rows, failures, .. } = judge;
         if rows.is_empty() {
-            bail!("no run could be made: {}", failures.first().map_or("the grid asks for none", String::as_str));
+            bail!(
+                "no run could be made: {}",
+                failures.first().map_or("the grid asks for none", String::as_str)
+            );
         }
         let cells = rows::cells(&rows);
         if output.json {
@@ -76,7 +80,12 @@ impl EvalArgs {
         }
         if let Some(file) = &output.plot {
             let notes = vec![
-                format!("dwell {}: eval {}, seed {}", env!("CARGO_PKG_VERSION"), self.grid.display(), output.seed),
+                format!(
+                    "dwell {}: eval {}, seed {}",
+                    env!("CARGO_PKG_VERSION"),
+                    self.grid.display(),
+                    output.seed
+                ),
                 format!("{} runs in {:.0} s", rows.len(), began.elapsed().as_secs_f64()),
             ];
             let (title, panels) = show::panels(&rows);
@@ -108,10 +117,15 @@ impl Judge<'_> {
                     conditions.len(),
                     run + 1,
                     self.grid.runs,
-                    left(began.elapsed(), place as u32 * self.grid.runs + run, conditions.len() as u32 * self.grid.runs),
+                    left(
+                        began.elapsed(),
+                        place as u32 * self.grid.runs + run,
+                        conditions.len() as u32 * self.grid.runs
+                    ),
                 ));
                 // Different in every run of every condition, and the same in every evaluation.
-                let own_seed = seed.wrapping_mul(1_000_003).wrapping_add(place as u64 * 10_007 + u64::from(run));
+                let own_seed =
+                    seed.wrapping_mul(1_000_003).wrapping_add(place as u64 * 10_007 + u64::from(run));
                 if let Err(error) = self.one(&bed, condition, run, own_seed) {
                     let failure = format!("condition {}, run {}: {error:#}", place + 1, run + 1);
                     eprintln!("dwell: {failure}");

@@ -152,7 +152,11 @@ pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
     let own = grouped(rows, |row| row.condition.clone());
     let pooled = grouped(rows, |row| {
         let block = row.condition.get("block").cloned().into_iter();
-        block.map(|block| ("block".to_owned(), Value::String(format!("all of {}", block.as_str().unwrap_or("?"))))).collect()
+        block
+            .map(|block| {
+                ("block".to_owned(), Value::String(format!("all of {}", block.as_str().unwrap_or("?"))))
+            })
+            .collect()
     });
     // Random conditions have one run each: their own cells would say nothing.
     let several = own.iter().any(|cell| cell.score.runs > 1);

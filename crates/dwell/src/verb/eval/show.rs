@@ -13,8 +13,17 @@ use std::time::Duration;
 pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
     let unit = |unit: Option<Unit>| unit.unwrap_or(Unit::Ns);
     let mut runs = table(&[
-        "condition", "run", "method", "quantity", "truth", "found", "95 % interval, or why", "error", "probes",
-        "bytes", "s",
+        "condition",
+        "run",
+        "method",
+        "quantity",
+        "truth",
+        "found",
+        "95 % interval, or why",
+        "error",
+        "probes",
+        "bytes",
+        "s",
     ]);
     for row in rows {
         let [found, sure] = finding_cells(&row.judgement.finding);
@@ -33,8 +42,17 @@ pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
         ]);
     }
     let mut summary = table(&[
-        "condition", "method", "quantity", "runs", "values", "truth", "median error", "of truth", "worst",
-        "interval holds", "bound holds",
+        "condition",
+        "method",
+        "quantity",
+        "runs",
+        "values",
+        "truth",
+        "median error",
+        "of truth",
+        "worst",
+        "interval holds",
+        "bound holds",
     ]);
     for cell in cells {
         let score = &cell.score;
@@ -52,7 +70,7 @@ pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
             score.bounds_hold.map_or_else(none, share),
         ]);
     }
-    let mut text = format!("{runs}\n\n{summary}\n");
+    let mut text = format!("{}\n\n{}\n", runs.trim_fmt(), summary.trim_fmt());
     let _ = writeln!(text, "{} rows in {:.0} s", rows.len(), took.as_secs_f64());
     text
 }
@@ -73,7 +91,8 @@ pub(super) fn panels(rows: &[Row]) -> (String, Vec<Box<dyn Panel>>) {
     };
     // The published estimators give the whole time, not the application's share of it: they are drawn against that.
     let drawn = |row: &&Row| {
-        row.quantity == quantity || (quantity == Quantity::ApplicationStage && row.quantity == Quantity::PptHeading)
+        row.quantity == quantity
+            || (quantity == Quantity::ApplicationStage && row.quantity == Quantity::PptHeading)
     };
     let mut methods: Vec<String> = Vec::new();
     let mut charts: Vec<picture::Cell> = Vec::new();

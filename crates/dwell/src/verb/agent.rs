@@ -1,0 +1,12 @@
+//! `dwell agent`: the cooperating end.
+use crate::cli::Output;
+use anyhow::{Result, bail};
+use clap::Args;
+/// Answer those who measure this host
+#[derive(Args)]
+pub(crate) struct AgentArgs {}
+impl AgentArgs {
+    pub(crate) fn run(self, _output: &Output) -> Result<()> {
+        bail!("not yet")
+    }
+}

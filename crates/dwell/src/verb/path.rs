@@ -1,0 +1,12 @@
+//! `dwell path`: the cooperating end.
+use crate::cli::Output;
+use anyhow::{Result, bail};
+use clap::Args;
+/// Answer those who measure this host
+#[derive(Args)]
+pub(crate) struct PathArgs {}
+impl PathArgs {
+    pub(crate) fn run(self, _output: &Output) -> Result<()> {
+        bail!("not yet")
+    }
+}
