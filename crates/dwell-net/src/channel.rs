@@ -1,0 +1,388 @@
+//! The control channel: TLS 1.3, both ends known by pinned raw public keys (RFC 7250), and frames of limited length
+//! on it.
+
+use crate::identity::{Identity, Peers, PublicKey};
+use crate::protocol::{self, GREETING, VERSION};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::CertifiedKey;
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, ServerConfig,
+    ServerConnection, SignatureScheme, StreamOwned, client, server,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A TCP stream on which nothing takes longer than a set instant allows: a peer that drips single bytes gains nothing.
+#[derive(Debug)]
+struct Timed {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Timed {
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+}
+
+/// What a socket's time-out is reported as differs between systems.
+fn as_timeout(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+}
+
+impl Read for Timed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(self.left()?))?;
+        self.stream.read(buffer).map_err(as_timeout)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.left()?))?;
+        self.stream.write(buffer).map_err(as_timeout)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// Accepts peers by their keys alone, and remembers who came.
+#[derive(Debug)]
+struct Pinned {
+    peers: Peers,
+    presented: Mutex<Option<PublicKey>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Pinned {
+    fn new(peers: Peers, provider: &CryptoProvider) -> Arc<Self> {
+        let algorithms = provider.signature_verification_algorithms;
+        Arc::new(Self { peers, presented: Mutex::default(), algorithms })
+    }
+
+    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
+        let key = PublicKey::from_spki(certificate);
+        *self.presented.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = key;
+        match key {
+            Some(key) if self.peers.know(&key) => Ok(()),
+            _ => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+
+    fn check_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let key = SubjectPublicKeyInfoDer::from(certificate.as_ref());
+        verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
+    }
+
+    fn presented(&self) -> Option<PublicKey> {
+        *self.presented.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+fn no_tls12() -> rustls::Error {
+    rustls::Error::General("only TLS 1.3 is spoken here".to_owned())
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.check(certificate).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(no_tls12())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        self.check(certificate).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(no_tls12())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        vec![SignatureScheme::ED25519]
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        true
+    }
+}
+
+/// Our key, as TLS wants it.
+fn certified(identity: &Identity) -> Result<Arc<CertifiedKey>, rustls::Error> {
+    let key = ring::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(identity.pkcs8()))?;
+    let certificate = CertificateDer::from(identity.public_key().to_spki());
+    Ok(Arc::new(CertifiedKey::new(vec![certificate], key)))
+}
+
+/// Why a channel cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The other end has a key that was not expected.
+    #[error("the other end has key {0}, which is not among the expected")]
+    Stranger(PublicKey),
+    /// The handshake did not come to its end.
+    #[error("no secure channel: {0}")]
+    Handshake(#[source] io::Error),
+    /// The other end closed the channel before its first word: it does not know us.
+    #[error("the other end closed the channel before its first word")]
+    Unknown,
+    /// The other end speaks another version of the protocol.
+    #[error("the other end speaks version {theirs} of the protocol, this end version {VERSION}")]
+    Version {
+        /// What it speaks.
+        theirs: u16,
+    },
+    /// What came is not what this protocol sends.
+    #[error("the other end broke the protocol: {0}")]
+    Protocol(String),
+    /// The stream ended or failed.
+    #[error("the control channel failed: {0}")]
+    Stream(#[from] io::Error),
+}
+
+/// Either end's TLS.
+enum Tls {
+    Client(Box<StreamOwned<ClientConnection, Timed>>),
+    Server(Box<StreamOwned<ServerConnection, Timed>>),
+}
+
+/// A control channel to a peer that we know and that knows us.
+pub struct Channel {
+    tls: Tls,
+    peer: PublicKey,
+}
+
+/// How long a handshake may take, in all.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+impl Channel {
+    /// Our side of the handshake as the one that connected.
+    ///
+    /// # Errors
+    /// When the other end is not among `expected`, does not know us, or speaks another version.
+    pub fn connect(stream: TcpStream, identity: &Identity, expected: &Peers) -> Result<Self, ChannelError> {
+        let provider = Arc::new(ring::default_provider());
+        let pinned = Pinned::new(expected.clone(), &provider);
+        let internal = |error| ChannelError::Handshake(io::Error::other(error));
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(internal)?
+            .dangerous()
+            .with_custom_certificate_verifier(pinned.clone())
+            .with_client_cert_resolver(Arc::new(client::AlwaysResolvesClientRawPublicKeys::new(
+                certified(identity).map_err(internal)?,
+            )));
+        config.resumption = client::Resumption::disabled();
+        config.enable_sni = false;
+        // The name is never sent or looked at: who the other end is, its key says.
+        let name = ServerName::try_from("dwell")
+            .map_err(|error| ChannelError::Handshake(io::Error::other(error)))?;
+        let mut tls = ClientConnection::new(Arc::new(config), name).map_err(internal)?;
+        let mut timed = Timed { stream, until: Instant::now() + HANDSHAKE };
+        timed.stream.set_nodelay(true)?;
+        complete(&mut tls, &mut timed).map_err(|error| match pinned.presented() {
+            Some(key) if !expected.know(&key) => ChannelError::Stranger(key),
+            _ => ChannelError::Handshake(error),
+        })?;
+        let peer = pinned.presented().ok_or(ChannelError::Unknown)?;
+        let mut channel = Self { tls: Tls::Client(Box::new(StreamOwned::new(tls, timed))), peer };
+        channel.greet(ChannelError::Unknown)?;
+        Ok(channel)
+    }
+
+    /// Our side of the handshake as the one that was connected to.
+    ///
+    /// # Errors
+    /// When the other end is not among `known`, or speaks another version.
+    pub fn accept(stream: TcpStream, identity: &Identity, known: &Peers) -> Result<Self, ChannelError> {
+        let provider = Arc::new(ring::default_provider());
+        let pinned = Pinned::new(known.clone(), &provider);
+        let internal = |error| ChannelError::Handshake(io::Error::other(error));
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(internal)?
+            .with_client_cert_verifier(pinned.clone())
+            .with_cert_resolver(Arc::new(server::AlwaysResolvesServerRawPublicKeys::new(
+                certified(identity).map_err(internal)?,
+            )));
+        config.send_tls13_tickets = 0;
+        let mut tls = ServerConnection::new(Arc::new(config)).map_err(internal)?;
+        let mut timed = Timed { stream, until: Instant::now() + HANDSHAKE };
+        timed.stream.set_nodelay(true)?;
+        complete(&mut tls, &mut timed).map_err(|error| match pinned.presented() {
+            Some(key) if !known.know(&key) => ChannelError::Stranger(key),
+            _ => ChannelError::Handshake(error),
+        })?;
+        let peer = pinned.presented().ok_or(ChannelError::Unknown)?;
+        let mut channel = Self { tls: Tls::Server(Box::new(StreamOwned::new(tls, timed))), peer };
+        channel.greet(ChannelError::Stream(io::ErrorKind::UnexpectedEof.into()))?;
+        Ok(channel)
+    }
+
+    /// Both ends say first what they speak, in a form that all versions can read. `silent`: what it means when the
+    /// other end says nothing.
+    fn greet(&mut self, silent: ChannelError) -> Result<(), ChannelError> {
+        // A failure to write shows at reading, with the other end's reason.
+        let _ = self.stream().write_all(&GREETING).and_then(|()| self.stream().flush());
+        let mut theirs = [0; GREETING.len()];
+        match self.stream().read_exact(&mut theirs) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(error.into()),
+            Err(_) => return Err(silent),
+        }
+        match protocol::version_of(&theirs) {
+            Some(VERSION) => Ok(()),
+            Some(theirs) => Err(ChannelError::Version { theirs }),
+            None => Err(ChannelError::Protocol("it greets like no version of Dwell".to_owned())),
+        }
+    }
+
+    fn stream(&mut self) -> &mut dyn ReadWrite {
+        match &mut self.tls {
+            Tls::Client(tls) => tls.as_mut(),
+            Tls::Server(tls) => tls.as_mut(),
+        }
+    }
+
+    fn timed(&mut self) -> &mut Timed {
+        match &mut self.tls {
+            Tls::Client(tls) => &mut tls.sock,
+            Tls::Server(tls) => &mut tls.sock,
+        }
+    }
+
+    /// Whom we talk to.
+    #[must_use]
+    pub const fn peer(&self) -> PublicKey {
+        self.peer
+    }
+
+    /// Sends one frame.
+    ///
+    /// # Errors
+    /// When the stream fails, or the other end does not take it within ten seconds.
+    pub fn send<T: Serialize>(&mut self, message: &T) -> Result<(), ChannelError> {
+        self.timed().until = Instant::now() + HANDSHAKE;
+        let frame = protocol::frame(message).map_err(ChannelError::Protocol)?;
+        let stream = self.stream();
+        stream.write_all(&frame)?;
+        Ok(stream.flush()?)
+    }
+
+    /// The next frame, within `patience`.
+    ///
+    /// # Errors
+    /// When the stream ends or fails, nothing comes in time, or what comes is no frame.
+    pub fn receive<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T, ChannelError> {
+        self.timed().until = Instant::now() + patience;
+        let mut length = [0; 4];
+        self.stream().read_exact(&mut length)?;
+        let length = protocol::frame_length(length).map_err(ChannelError::Protocol)?;
+        let mut body = Vec::new();
+        // Memory is taken as bytes come, not as they are promised.
+        self.stream().take(length as u64).read_to_end(&mut body)?;
+        if body.len() < length {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        protocol::parse(&body).map_err(ChannelError::Protocol)
+    }
+
+    /// Says good-bye to TLS, so that the other end sees an end and not a break.
+    pub fn close(&mut self) {
+        self.timed().until = Instant::now() + Duration::from_secs(1);
+        match &mut self.tls {
+            Tls::Client(tls) => tls.conn.send_close_notify(),
+            Tls::Server(tls) => tls.conn.send_close_notify(),
+        }
+        let _ = self.stream().flush();
+    }
+}
+
+trait ReadWrite: Read + Write {}
+
+impl<T: Read + Write> ReadWrite for T {}
+
+/// Runs the handshake to its end, and sends what is left to send also when it fails: the other end's error.
+fn complete<D>(tls: &mut rustls::ConnectionCommon<D>, stream: &mut Timed) -> io::Result<()> {
+    while tls.is_handshaking() {
+        let (read, written) = tls.complete_io(stream)?;
+        if read == 0 && written == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    while tls.wants_write() {
+        tls.write_tls(stream)?;
+    }
+    Ok(())
+}

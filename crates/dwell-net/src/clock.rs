@@ -1,0 +1,82 @@
+//! This host's clocks. Stamps are on CLOCK_REALTIME, because the kernel's are; waiting is on CLOCK_MONOTONIC,
+//! because nobody steps that.
+
+use dwell_core::Nanos;
+use nix::time::{ClockId, clock_getres, clock_gettime};
+
+fn read(clock: ClockId) -> Nanos {
+    // Neither clock can fail on Linux; zero would be seen at once as a stamp of 1970.
+    clock_gettime(clock)
+        .map_or(Nanos::ZERO, |time| Nanos(time.tv_sec().saturating_mul(1_000_000_000) + time.tv_nsec()))
+}
+
+/// The clock of all stamps.
+#[must_use]
+pub fn realtime() -> Nanos {
+    read(ClockId::CLOCK_REALTIME)
+}
+
+/// The clock of all waiting.
+#[must_use]
+pub fn monotonic() -> Nanos {
+    read(ClockId::CLOCK_MONOTONIC)
+}
+
+/// Resolution of the clock of all stamps.
+#[must_use]
+pub fn resolution() -> Nanos {
+    clock_getres(ClockId::CLOCK_REALTIME)
+        .map_or(Nanos(1), |time| Nanos(time.tv_sec().saturating_mul(1_000_000_000) + time.tv_nsec()))
+}
+
+/// CLOCK_REALTIME minus CLOCK_MONOTONIC. NTP bends both alike, so the difference changes only when somebody steps
+/// the clock. The reading with the narrowest bracket of several, so that a preemption does not look like a step.
+#[must_use]
+pub fn realtime_minus_monotonic() -> Nanos {
+    let reading = || {
+        let before = monotonic();
+        let stamp = realtime();
+        let after = monotonic();
+        (after - before, stamp - (before + (after - before) / 2))
+    };
+    (0..5).map(|_| reading()).min().map_or(Nanos::ZERO, |(_, difference)| difference)
+}
+
+/// Busy-waits until CLOCK_MONOTONIC shows `instant`.
+pub fn spin_until(instant: Nanos) {
+    while monotonic() < instant {
+        std::hint::spin_loop();
+    }
+}
+
+/// The last stretch of every wait is a busy one: a timer wakes a thread tens of microseconds late, and a core that
+/// just woke is slow.
+const BUSY_STRETCH: Nanos = Nanos(150_000);
+
+/// Sleeps until shortly before `instant` of CLOCK_MONOTONIC, and is busy for the rest.
+pub fn wait_until(instant: Nanos) {
+    let sleep = instant - monotonic() - BUSY_STRETCH;
+    if sleep > Nanos::ZERO {
+        std::thread::sleep(std::time::Duration::from_nanos(sleep.0.unsigned_abs()));
+    }
+    spin_until(instant);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_never_end_early() {
+        let until = monotonic() + Nanos::from_micros(700);
+        wait_until(until);
+        assert!(monotonic() >= until);
+    }
+
+    #[test]
+    fn the_difference_of_the_clocks_is_steady() {
+        let first = realtime_minus_monotonic();
+        let second = realtime_minus_monotonic();
+        assert!((first - second).abs() < Nanos::from_millis(1), "{first} {second}");
+    }
+}

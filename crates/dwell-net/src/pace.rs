@@ -1,0 +1,224 @@
+//! Sends trains with the asked spacing, as the transmit stamps see it.
+//!
+//! A packet departs some microseconds after the program called, and not always the same number. So the hold is
+//! counted from the stamp of the packet before, where it is there in time, and the call is made earlier by the median
+//! of what calls took lately.
+
+use crate::clock::{self, spin_until, wait_until};
+use crate::probe::{Framing, Seal};
+use crate::socket::{Burst, ProbeSocket};
+use dwell_core::{Departure, Direction, Nanos, Stamps, Train};
+use std::collections::VecDeque;
+use std::io;
+
+/// Under this hold the stamp of the packet before is not looked at: to look takes about two microseconds.
+const LOOK: Nanos = Nanos(12_000);
+
+/// How long after a fleet its transmit stamps are waited for: a NIC hands hardware stamps over from an interrupt.
+const STAMPS_LATE: Nanos = Nanos::from_millis(10);
+
+/// The median of what was seen last.
+#[derive(Default)]
+struct Lately {
+    seen: VecDeque<Nanos>,
+}
+
+impl Lately {
+    const KEPT: usize = 31;
+
+    fn push(&mut self, value: Nanos) {
+        if self.seen.len() == Self::KEPT {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(value);
+    }
+
+    fn median(&self) -> Nanos {
+        let mut sorted: Vec<Nanos> = self.seen.iter().copied().collect();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied().unwrap_or(Nanos::ZERO)
+    }
+}
+
+/// What one fleet needs to be sent.
+pub struct Consignment<'a> {
+    /// What binds the packets to the session.
+    pub seal: &'a Seal,
+    /// How large a payload makes the asked size.
+    pub framing: Framing,
+    /// Which way the packets go.
+    pub direction: Direction,
+    /// Sequence of the fleet's first packet.
+    pub first: u32,
+    /// The trains.
+    pub fleet: &'a [Departure],
+}
+
+/// Sends trains, and learns from each how long a call takes.
+#[derive(Default)]
+pub struct Pacer {
+    /// From the call to the departure, of a train's first burst.
+    start_lag: Lately,
+    /// The same of held-back packets, which find a warmer core.
+    held_lag: Lately,
+    /// Which packet has transmit stamp 0, as its place in the fleet: ids count up across fleets.
+    next_id: u32,
+    /// Packets of this fleet whose kernel stamp is still to come, oldest first: id and place.
+    awaited: VecDeque<(u32, usize)>,
+    /// Whether this host ever gave a kernel's stamp, a NIC's.
+    gives: (bool, bool),
+    /// Whether a whole fleet went by without one, so that nobody need wait for them.
+    gives_none: bool,
+}
+
+impl Pacer {
+    /// Sends a fleet and returns the stamps of its packets, in the order of sending. A packet that the kernel
+    /// refused has its program's stamp alone: it is lost like any other.
+    ///
+    /// # Errors
+    /// When the kernel takes no stamps, or a packet has a size that no probe has.
+    pub fn send(&mut self, socket: &mut ProbeSocket, goods: &Consignment<'_>) -> io::Result<Vec<Stamps>> {
+        let count = goods.fleet.iter().map(|departure| departure.train.packets.len()).sum();
+        let mut sent = Vec::with_capacity(count);
+        let mut last = clock::monotonic();
+        for Departure { pause, train } in goods.fleet {
+            let sequence = goods.first.wrapping_add(sent.len() as u32);
+            let packets = seal_train(goods, train, sequence)?;
+            self.send_train(socket, train, &packets, last + *pause, &mut sent)?;
+            last = clock::monotonic();
+            self.collect(socket, &mut sent)?;
+            self.learn(train, &sent[sent.len() - packets.len()..]);
+        }
+        self.await_stamps(socket, &mut sent)?;
+        Ok(sent)
+    }
+
+    /// Sends one train, its first packet at `start` of CLOCK_MONOTONIC or at once if that is over.
+    fn send_train(
+        &mut self,
+        socket: &mut ProbeSocket,
+        train: &Train,
+        packets: &[Vec<u8>],
+        start: Nanos,
+        sent: &mut Vec<Stamps>,
+    ) -> io::Result<()> {
+        let mut from = 0;
+        while from < packets.len() {
+            let held = |packet: &dwell_core::Packet| packet.hold > Nanos::ZERO;
+            let to =
+                train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
+            let parts: Vec<&[u8]> = packets[from..to].iter().map(Vec::as_slice).collect();
+            let mut burst = Burst::new(&parts);
+            if from == 0 {
+                wait_until(start);
+            } else {
+                self.hold(socket, train.packets[from].hold, sent)?;
+            }
+            let application = clock::realtime();
+            let taken = socket.send(&mut burst).unwrap_or(0);
+            let unstamped = Stamps { application, kernel: None, hardware: None };
+            for place in sent.len()..sent.len() + taken {
+                self.awaited.push_back((self.next_id, place));
+                self.next_id = self.next_id.wrapping_add(1);
+            }
+            sent.extend(std::iter::repeat_n(unstamped, to - from));
+            if taken < to - from {
+                self.collect(socket, sent)?;
+                self.forget(socket)?;
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Starts counting departures anew; what was sent so far is no longer awaited.
+    ///
+    /// # Errors
+    /// When the kernel takes no stamps.
+    pub fn forget(&mut self, socket: &mut ProbeSocket) -> io::Result<()> {
+        socket.recount()?;
+        while socket.departure_stamp()?.is_some() {}
+        self.awaited.clear();
+        self.next_id = 0;
+        Ok(())
+    }
+
+    /// Waits until a call made now departs `hold` after the last packet sent.
+    fn hold(&mut self, socket: &mut ProbeSocket, hold: Nanos, sent: &mut [Stamps]) -> io::Result<()> {
+        if hold >= LOOK {
+            self.collect(socket, sent)?;
+        }
+        let Some(before) = sent.last() else { return Ok(()) };
+        let departed = before.kernel.unwrap_or(before.application + self.start_lag.median());
+        let wait = departed + hold - self.held_lag.median() - clock::realtime();
+        let until = clock::monotonic() + wait;
+        if wait > Nanos::from_millis(1) {
+            wait_until(until)
+        } else {
+            spin_until(until)
+        }
+        Ok(())
+    }
+
+    /// Takes what transmit stamps there are.
+    fn collect(&mut self, socket: &mut ProbeSocket, sent: &mut [Stamps]) -> io::Result<()> {
+        while !self.awaited.is_empty() {
+            let Some(stamp) = socket.departure_stamp()? else { break };
+            // Stamps come in the order of sending, or nearly: look from the front.
+            let Some(at) = self.awaited.iter().position(|(id, _)| *id == stamp.id) else { continue };
+            let (_, place) = self.awaited[at];
+            let Some(packet) = sent.get_mut(place) else { continue };
+            packet.kernel = packet.kernel.or(stamp.kernel);
+            packet.hardware = packet.hardware.or(stamp.hardware);
+            self.gives.0 |= packet.kernel.is_some();
+            self.gives.1 |= packet.hardware.is_some();
+            let whole = packet.kernel.is_some() && (packet.hardware.is_some() || !self.gives.1);
+            if whole {
+                self.awaited.remove(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Learns from a train how long calls take.
+    fn learn(&mut self, train: &Train, sent: &[Stamps]) {
+        for (index, (packet, stamps)) in train.packets.iter().zip(sent).enumerate() {
+            let Some(kernel) = stamps.kernel else { continue };
+            if index == 0 {
+                self.start_lag.push(kernel - stamps.application);
+            } else if packet.hold > Nanos::ZERO {
+                self.held_lag.push(kernel - stamps.application);
+            }
+        }
+    }
+
+    /// Waits for the last stamps of a fleet.
+    fn await_stamps(&mut self, socket: &mut ProbeSocket, sent: &mut [Stamps]) -> io::Result<()> {
+        let until = clock::monotonic() + STAMPS_LATE;
+        while !self.awaited.is_empty() && !self.gives_none && clock::monotonic() < until {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+            self.collect(socket, sent)?;
+        }
+        let late = !self.awaited.is_empty();
+        self.gives_none = !sent.is_empty() && sent.iter().all(|stamps| stamps.kernel.is_none());
+        // A stamp that comes even later is of no fleet.
+        if late {
+            self.forget(socket)?
+        }
+        Ok(())
+    }
+}
+
+/// The train's packets, as they go on the wire.
+fn seal_train(goods: &Consignment<'_>, train: &Train, sequence: u32) -> io::Result<Vec<Vec<u8>>> {
+    let seal = |(index, packet): (usize, &dwell_core::Packet)| {
+        let length = goods.framing.payload(packet.size).ok_or_else(|| {
+            let smallest = goods.framing.min_size();
+            io::Error::other(format!("no probe has {} on the wire; the smallest has {smallest}", packet.size))
+        })?;
+        let mut bytes = vec![0; length];
+        goods.seal.write(&mut bytes, sequence.wrapping_add(index as u32), goods.direction);
+        Ok(bytes)
+    };
+    train.packets.iter().enumerate().map(seal).collect()
+}

@@ -1,0 +1,303 @@
+//! What is said on the control channel. After a greeting that all versions understand come frames: a length of four
+//! bytes, little endian, then one message in postcard's form.
+
+use crate::prober::Seen;
+use dwell_core::{Departure, Direction, HostFacts, Nanos, Stamps};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::SocketAddr;
+
+/// Version of the protocol that this program speaks.
+pub const VERSION: u16 = 1;
+
+/// The first bytes on a channel in each direction: `DWELL`, a zero, and the version, big endian. These eight bytes
+/// keep their form in all versions.
+pub const GREETING: [u8; 8] = {
+    let [high, low] = VERSION.to_be_bytes();
+    [b'D', b'W', b'E', b'L', b'L', 0, high, low]
+};
+
+/// The version that a greeting tells; `None` of anything else.
+#[must_use]
+pub fn version_of(greeting: &[u8]) -> Option<u16> {
+    let version = greeting.strip_prefix(b"DWELL\0")?;
+    Some(u16::from_be_bytes(version.try_into().ok()?))
+}
+
+/// The longest frame.
+pub const MAX_FRAME: usize = 4 << 20;
+
+/// Port of control and probes, where nobody says otherwise.
+pub const PORT: u16 = 7923;
+
+/// Packs a message into a frame.
+///
+/// # Errors
+/// When it is longer than a frame may be.
+pub fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, String> {
+    let mut frame = postcard::to_extend(message, vec![0; 4]).map_err(|error| error.to_string())?;
+    let length = frame.len() - 4;
+    if length > MAX_FRAME {
+        return Err(format!("a frame of {length} bytes; the longest has {MAX_FRAME}"));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    Ok(frame)
+}
+
+/// The length of a frame's body, from its first bytes.
+///
+/// # Errors
+/// When it is longer than a frame may be.
+pub fn frame_length(bytes: [u8; 4]) -> Result<usize, String> {
+    let length = u32::from_le_bytes(bytes) as usize;
+    if length > MAX_FRAME {
+        return Err(format!("a frame of {length} bytes; the longest has {MAX_FRAME}"));
+    }
+    Ok(length)
+}
+
+/// Reads a frame's body.
+///
+/// # Errors
+/// When it is no message of this kind.
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(body).map_err(|error| format!("a frame of {} bytes: {error}", body.len()))
+}
+
+/// What the connecting end says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// Begin a session, whose probes carry tags made with this key.
+    Open {
+        /// The key.
+        key: [u8; 16],
+    },
+    /// A fleet is about to be sent: listen, say `Ready`, and tell with `Arrived` what came.
+    Forward(Announcement),
+    /// The last packet of the announced fleet was sent.
+    Sent,
+    /// Send this fleet, and tell with `Departed` when its packets left.
+    Reverse(Announcement),
+    /// Nothing, but still there.
+    Alive,
+    /// No more.
+    Bye,
+}
+
+/// A fleet, before it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announcement {
+    /// Sequence of its first packet; the others follow.
+    pub first: u32,
+    /// How long a packet may be late.
+    pub grace: Nanos,
+    /// Its trains.
+    pub fleet: Vec<Departure>,
+}
+
+impl Announcement {
+    /// Packets in it.
+    #[must_use]
+    pub fn packets(&self) -> usize {
+        self.fleet.iter().map(|departure| departure.train.packets.len()).sum()
+    }
+}
+
+/// What the agent says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// First of all: who it is and what it allows.
+    Welcome(Box<Welcome>),
+    /// The session exists: send hello packets to the probe port.
+    Opened {
+        /// Its number.
+        session: u32,
+    },
+    /// A hello packet came: the session's probes come from this address.
+    Heard {
+        /// The address, as the agent sees it.
+        address: SocketAddr,
+    },
+    /// No hello packet came in time.
+    NotHeard,
+    /// It listens for the announced fleet.
+    Ready,
+    /// What became of the announced fleet.
+    Arrived {
+        /// Packet by packet, in the order of sending.
+        seen: Vec<Option<Seen>>,
+        /// The agent's clock.
+        clock: ClockReading,
+    },
+    /// The reverse fleet was sent.
+    Departed {
+        /// Packet by packet.
+        sent: Vec<Stamps>,
+        /// The agent's clock.
+        clock: ClockReading,
+    },
+    /// Still there.
+    Alive,
+    /// It will not.
+    Refused(Refusal),
+}
+
+/// The agent's first words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// Its host.
+    pub facts: HostFacts,
+    /// What it allows.
+    pub limits: Limits,
+    /// Resolution of its clock.
+    pub resolution: Nanos,
+    /// Its clock.
+    pub clock: ClockReading,
+}
+
+/// What tells whether a clock was stepped: CLOCK_REALTIME minus CLOCK_MONOTONIC.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockReading {
+    /// The difference.
+    pub realtime_minus_monotonic: Nanos,
+}
+
+impl ClockReading {
+    /// A bracketed reading is sharper than this by far, and a step that small changes no result.
+    const NOTICEABLE: Nanos = Nanos(100_000);
+
+    /// Of this host, now.
+    #[must_use]
+    pub fn now() -> Self {
+        Self { realtime_minus_monotonic: crate::clock::realtime_minus_monotonic() }
+    }
+
+    /// By how much the clock was stepped since `earlier`, if it was.
+    #[must_use]
+    pub fn step_since(self, earlier: Self) -> Option<Nanos> {
+        let step = self.realtime_minus_monotonic - earlier.realtime_minus_monotonic;
+        (step.abs() > Self::NOTICEABLE).then_some(step)
+    }
+}
+
+/// What an agent allows each session, and in all.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Sessions at a time.
+    pub sessions: u32,
+    /// Of them, with one peer.
+    pub sessions_per_peer: u32,
+    /// Packets of one fleet: what a session may hold in memory.
+    pub packets_per_fleet: u32,
+    /// Bytes on the wire each second, of one session, over a fleet and a second more.
+    pub bytes_per_second: u64,
+    /// Packets each second, in the same way.
+    pub packets_per_second: u64,
+    /// The longest fleet.
+    pub fleet_duration: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            sessions: 32,
+            sessions_per_peer: 8,
+            packets_per_fleet: 32_768,
+            bytes_per_second: 125_000_000,
+            packets_per_second: 200_000,
+            fleet_duration: Nanos::from_secs(120),
+        }
+    }
+}
+
+/// Why an agent will not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// It has as many sessions as it allows.
+    Sessions {
+        /// How many that is.
+        limit: u32,
+    },
+    /// It has as many sessions with this peer as it allows.
+    SessionsOfPeer {
+        /// How many that is.
+        limit: u32,
+    },
+    /// The fleet is more load than it allows.
+    Load(String),
+    /// The request makes no sense at this point.
+    Nonsense(String),
+    /// It failed to do it.
+    Failed(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sessions { limit } => {
+                write!(
+                    f,
+                    "it has {limit} sessions already, which is its limit; try again when some have ended"
+                )
+            }
+            Self::SessionsOfPeer { limit } => {
+                write!(
+                    f,
+                    "it has {limit} sessions with this host's key already, which is its limit for one peer"
+                )
+            }
+            Self::Load(why) => write!(f, "load limit: {why}"),
+            Self::Nonsense(why) => write!(f, "the request makes no sense: {why}"),
+            Self::Failed(why) => write!(f, "it failed there: {why}"),
+        }
+    }
+}
+
+impl Limits {
+    /// Whether a fleet stays within the limits that hold for one alone.
+    ///
+    /// # Errors
+    /// Says which limit it passes.
+    pub fn admit(&self, announcement: &Announcement, direction: Direction) -> Result<(), Refusal> {
+        let packets = announcement.packets();
+        if packets == 0 || announcement.fleet.iter().any(|departure| departure.train.packets.is_empty()) {
+            return Err(Refusal::Nonsense("a train without packets".to_owned()));
+        }
+        if announcement.fleet.iter().any(|departure| departure.train.direction != direction) {
+            return Err(Refusal::Nonsense("trains of both directions in one fleet".to_owned()));
+        }
+        if packets > self.packets_per_fleet as usize {
+            let limit = self.packets_per_fleet;
+            return Err(Refusal::Load(format!("a fleet of {packets} packets; at most {limit}")));
+        }
+        let duration = duration(&announcement.fleet);
+        if duration > self.fleet_duration {
+            let limit = self.fleet_duration;
+            return Err(Refusal::Load(format!("a fleet that takes {duration}; at most {limit}")));
+        }
+        let allowed = |each_second: u64| (each_second as f64 * (duration.as_secs_f64() + 1.0)) as u64;
+        let bytes: u64 =
+            announcement.fleet.iter().map(|departure| departure.train.bytes().0).fold(0, u64::saturating_add);
+        if bytes > allowed(self.bytes_per_second) {
+            let limit = self.bytes_per_second;
+            return Err(Refusal::Load(format!("{bytes} bytes within {duration}; at most {limit} a second")));
+        }
+        if packets as u64 > allowed(self.packets_per_second) {
+            let limit = self.packets_per_second;
+            return Err(Refusal::Load(format!(
+                "{packets} packets within {duration}; at most {limit} a second"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The planned duration of a fleet.
+#[must_use]
+pub fn duration(fleet: &[Departure]) -> Nanos {
+    let holds = |departure: &Departure| {
+        departure.train.packets.iter().skip(1).map(|p| p.hold.max(Nanos::ZERO)).sum::<Nanos>()
+    };
+    fleet.iter().map(|departure| departure.pause.max(Nanos::ZERO) + holds(departure)).sum()
+}
