@@ -3,6 +3,7 @@
 mod cli;
 mod failure;
 mod figure;
+mod identity;
 mod picture;
 mod run;
 mod screen;

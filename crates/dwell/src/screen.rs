@@ -47,6 +47,11 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     table
 }
 
+/// A table's text without blanks at the ends of lines.
+pub(crate) fn trimmed(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
 /// A report as a table, with its warnings below.
 pub(crate) fn report_text(report: &Report) -> String {
     let mut table = table(&["quantity", "finding", "95 % interval, or why"]);

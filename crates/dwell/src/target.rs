@@ -1,10 +1,13 @@
 //! What is measured: a live host, or a scenario in the simulator or on this machine's kernel.
 
 use crate::failure::bad_argument;
+use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use dwell_core::{BitRate, Circumstances, HostFacts, LoadLimit, Quantity};
+use dwell_net::protocol::PORT;
+use dwell_net::{ConnectConfig, LivePath};
 use dwell_sim::{Scenario, SimPath};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,8 +35,30 @@ pub(crate) struct TargetArgs {
     #[arg(long, value_enum, default_value_t = On::Live, value_name = "WORLD")]
     pub(crate) on: On,
 
+    /// Port of the agent
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    port: u16,
+
+    #[command(flatten)]
+    identity: IdentityArgs,
+
+    #[command(flatten)]
+    placement: Placement,
+
     #[command(flatten)]
     pub(crate) load: Load,
+}
+
+/// Where the thread runs that stamps packets.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Placement {
+    /// Pin the measuring thread to this core
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) core: Option<usize>,
+
+    /// Ask for real-time priority for the measuring thread (needs CAP_SYS_NICE)
+    #[arg(long)]
+    pub(crate) real_time: bool,
 }
 
 /// The probing load.
@@ -53,9 +78,24 @@ impl TargetArgs {
     /// The world that was asked for.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         match self.on {
-            On::Live => bail!("live"),
+            On::Live => self.live(),
             On::Kernel | On::Sim => scenario_world(&load(Path::new(&self.host))?, self.on, seed),
         }
+    }
+
+    fn live(&self) -> Result<Box<dyn World>> {
+        if self.host.ends_with(".toml") && Path::new(&self.host).exists() {
+            let advice = "is a scenario file; add --on sim or --on kernel";
+            return Err(bad_argument(anyhow!("{} {advice}", self.host)));
+        }
+        let path = LivePath::connect(ConnectConfig {
+            port: self.port,
+            core: self.placement.core,
+            real_time: self.placement.real_time,
+            ..ConnectConfig::new(&self.host, self.identity.load()?, self.identity.peers()?)
+        })?;
+        let circumstances = path.circumstances();
+        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
     }
 
     /// The settings that a record keeps.

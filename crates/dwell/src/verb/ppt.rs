@@ -227,7 +227,8 @@ pub(crate) fn histogram(finished: &Finished, stage: &str, stamps: Vantage) -> Op
         let [first, second] = passage.observation.fates.as_slice() else { continue };
         sizes.entry(trailing).or_default().extend(gap::between(first, second, stamps));
     }
-    let (size, before) = sizes.into_iter().max_by_key(|(_, gaps)| gaps.len()).filter(|(_, gaps)| gaps.len() >= 10)?;
+    let (size, before) =
+        sizes.into_iter().max_by_key(|(_, gaps)| gaps.len()).filter(|(_, gaps)| gaps.len() >= 10)?;
     let filtered = gap::filter(&before, gap::FILTER_BIN.as_f64())?;
     let micros = |gaps: &[f64]| gaps.iter().map(|ns| ns / 1e3).collect();
     Some(Box::new(Histogram {
