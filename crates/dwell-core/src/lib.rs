@@ -15,6 +15,7 @@ pub mod delay;
 pub mod gap;
 
 mod circumstances;
+pub mod clock;
 mod method;
 mod report;
 mod train;

@@ -269,7 +269,7 @@ fn every_packet_waits_where_the_program_takes_longer_than_the_sweep() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_clock_offset_and_skew(offset in -1e9..1e9f64, skew in -2e-4..2e-4f64, seed: u64) {

@@ -1,11 +1,13 @@
 //! Scenario files: a path, its hosts and its cross traffic as one TOML text, for the simulator and the testbed alike.
 
 mod check;
+mod drawn;
 mod error;
 mod host_spec;
 mod place;
 pub(crate) mod quantity_text;
 
+pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
 

@@ -1,10 +1,9 @@
 //! From pairs to the break: clocks made even, regimes told apart, D from their border, A of every heading packet.
 
+use crate::clock;
+use crate::stats::Estimate;
 use crate::stats::histogram::half_sample_mode;
-use crate::stats::hull::line_under;
 use crate::stats::quantile::{mad, median, quantile_of_sorted, sorted};
-use crate::stats::slope::theil_sen;
-use crate::stats::{Estimate, Line};
 
 /// One pair, in nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -24,7 +23,7 @@ pub struct Sample {
 pub struct Fit {
     /// Skew of the receiver's clock against the sender's, as a rate, with its interval.
     pub skew: Option<Estimate>,
-    /// Steps of a clock that were seen, in nanoseconds; the pairs after the last long stretch's end are left out.
+    /// Steps of a clock that were seen, in nanoseconds; the pairs outside the longest stretch without one are left out.
     pub steps: Vec<f64>,
     /// Pairs that were used.
     pub used: usize,
@@ -82,27 +81,22 @@ const STRAY: f64 = 0.01;
 const PROFILE: f64 = 1.92;
 /// The normal distribution's 97.5 % point.
 const Z: f64 = 1.96;
-/// A change of the delay that lasts and is larger than this is a clock's step: no queue and no scheduler does that
-/// to every packet from one on.
-const STEP: f64 = 2e6;
 
 impl Fit {
     /// Of pairs in the order of their departure, stamped with a clock of `resolution` nanoseconds.
     #[must_use]
     pub fn of(samples: &[Sample], resolution: f64) -> Self {
-        let (samples, steps) = longest_stretch(samples);
+        let delays: Vec<f64> = samples.iter().map(|sample| sample.delay).collect();
+        let (stretch, steps) = clock::longest_stretch(&delays);
+        let samples = &samples[stretch];
         let none = |regimes| Self { skew: None, steps: steps.clone(), used: samples.len(), regimes };
         if samples.len() < LEAST {
             return none(Regimes::Unclear);
         }
-        let Some((line, skew)) = drift(samples) else { return none(Regimes::Unclear) };
-        let even: Vec<Even> = samples.iter().map(|sample| Even::of(sample, &line)).collect();
-        Self {
-            skew: Some(skew),
-            steps: steps.clone(),
-            used: samples.len(),
-            regimes: regimes(&even, resolution),
-        }
+        let points: Vec<(f64, f64)> = samples.iter().map(|s| (s.at, s.delay)).collect();
+        let Some(skew) = clock::skew(&points) else { return none(Regimes::Unclear) };
+        let regimes = regimes(samples, skew, resolution);
+        Self { skew: Some(skew), steps: steps.clone(), used: samples.len(), regimes }
     }
 }
 
@@ -119,77 +113,42 @@ struct Even {
     gap: f64,
 }
 
-impl Even {
-    fn of(sample: &Sample, drift: &Line) -> Self {
-        let delay = sample.delay - drift.slope * sample.at;
+/// The pairs with a drift of `slope` taken off, from the one whose P_t had most time to spare to the one that was
+/// latest. The drift is taken off about the middle of the run, so that an error of it hardly moves D.
+fn evened(samples: &[Sample], slope: f64) -> Vec<Even> {
+    let middle = median(&samples.iter().map(|s| s.at).collect::<Vec<_>>()).unwrap_or(0.0);
+    let even = |sample: &Sample| {
+        let delay = sample.delay - slope * (sample.at - middle);
         // The gap is a span on the receiver's clock; its own skew is parts per million of microseconds.
-        Self { delay, dispersion: sample.dispersion, margin: delay - sample.dispersion, gap: sample.gap }
-    }
+        Even { delay, dispersion: sample.dispersion, margin: delay - sample.dispersion, gap: sample.gap }
+    };
+    let mut order: Vec<Even> = samples.iter().map(even).collect();
+    order.sort_by(|a, b| b.margin.total_cmp(&a.margin));
+    order
+}
 
+impl Even {
     /// TS_t - t_t: what the delay of P_t was, whichever regime it met.
     fn trailing_delay(&self) -> f64 {
         self.margin + self.gap
     }
 }
 
-/// The longest run of pairs without a step of a clock, and the steps.
-fn longest_stretch(samples: &[Sample]) -> (&[Sample], Vec<f64>) {
-    const BESIDE: usize = 5;
-    let level = |part: &[Sample]| median(&part.iter().map(|s| s.delay).collect::<Vec<_>>()).unwrap_or(0.0);
-    let mut cuts = vec![0];
-    let mut steps = Vec::new();
-    let mut i = BESIDE;
-    while i + BESIDE <= samples.len() {
-        let jump = samples[i].delay - samples[i - 1].delay;
-        let lasting = level(&samples[i..i + BESIDE]) - level(&samples[i - BESIDE..i]);
-        if jump.abs() > STEP && lasting.abs() > STEP {
-            cuts.push(i);
-            steps.push(lasting);
-            i += BESIDE;
-        } else {
-            i += 1;
-        }
-    }
-    cuts.push(samples.len());
-    let longest = cuts.windows(2).max_by_key(|ends| ends[1] - ends[0]);
-    (longest.map_or(samples, |ends| &samples[ends[0]..ends[1]]), steps)
-}
-
-/// How the delays drift over the run: the lower hull first, which no queue can lift; then a robust line through the
-/// pairs that lie near it, which is sharper where there is no queue.
-fn drift(samples: &[Sample]) -> Option<(Line, Estimate)> {
-    let points: Vec<(f64, f64)> = samples.iter().map(|s| (s.at, s.delay)).collect();
-    let mut line = line_under(&points)?;
-    let mut slope = Estimate { value: line.slope, low: line.slope, high: line.slope };
-    for _ in 0..3 {
-        let above: Vec<f64> = points.iter().map(|(x, y)| y - line.at(*x)).collect();
-        let floor = quantile_of_sorted(&sorted(&above), 0.02)?;
-        let peak = half_sample_mode(&above)?;
-        let cut = peak + 2.0 * (peak - floor).max(500.0);
-        let near: Vec<(f64, f64)> =
-            points.iter().zip(&above).filter(|(_, r)| **r <= cut).map(|(p, _)| *p).collect();
-        let Some(fit) = theil_sen(&near) else { break };
-        line = fit.line();
-        slope = fit.slope;
-    }
-    Some((line, slope))
-}
-
-fn regimes(pairs: &[Even], resolution: f64) -> Regimes {
-    let mut order = pairs.to_vec();
-    // From the pair whose P_t had most time to spare to the one that was latest.
-    order.sort_by(|a, b| b.margin.total_cmp(&a.margin));
+fn regimes(samples: &[Sample], skew: Estimate, resolution: f64) -> Regimes {
+    let order = evened(samples, skew.value);
     let Some(split) = best_split(&order, resolution) else { return Regimes::Unclear };
     if split.waited == 0 {
         return Regimes::NoneWaited;
     }
-    let tolerance = (6.0 * split.blur).max(2.0 * resolution);
-    let waited: Vec<bool> = order.iter().map(|pair| (pair.gap - split.service).abs() <= tolerance).collect();
-    if waited.iter().all(|w| *w) || split.waited == order.len() {
+    if split.waited == order.len() {
         return Regimes::AllWaited;
     }
-    let Some(border) = border(&order, &waited) else { return Regimes::Unclear };
-    Regimes::Both(Box::new(read_off(&order, &waited, border, resolution)))
+    let tolerance = (6.0 * split.blur).max(2.0 * resolution);
+    let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
+    match border(samples, skew, waits) {
+        Some((order, delay)) => Regimes::Both(Box::new(read_off(&order, waits, delay, resolution))),
+        None => Regimes::Unclear,
+    }
 }
 
 /// The flat regime as the likelihood sees it.
@@ -248,47 +207,78 @@ fn best_split(order: &[Even], resolution: f64) -> Option<Split> {
     Some(best)
 }
 
-/// D where the pairs that waited end: the profile likelihood of a border on z, with a share `late` of pairs above it
-/// that cross traffic kept from waiting, and a stray pair below it that waited all the same.
-fn border(order: &[Even], waited: &[bool]) -> Option<(Estimate, f64)> {
+/// The profile likelihood of a border on z: for each place between two pairs, the log-likelihood, with a share of
+/// pairs above it that cross traffic kept from waiting, and stray pairs below it that waited all the same.
+fn profile(order: &[Even], waits: impl Fn(&Even) -> bool) -> Vec<f64> {
     let n = order.len();
+    let waited: Vec<bool> = order.iter().map(waits).collect();
     let total = waited.iter().filter(|w| **w).count() as f64;
-    let (mut best, mut profile) = (f64::NEG_INFINITY, Vec::with_capacity(n + 1));
+    let term = |count: f64, p: f64| if count > 0.0 { count * p.ln() } else { 0.0 };
     let mut inside = 0.0;
-    for above in 0..=n {
-        if above > 0 && waited[above - 1] {
-            inside += 1.0;
+    (0..=n)
+        .map(|above| {
+            if above > 0 && waited[above - 1] {
+                inside += 1.0;
+            }
+            let late = above as f64 - inside;
+            let share = (late / (above as f64).max(1.0)).clamp(1e-3, 1.0 - 1e-3);
+            let strays = total - inside;
+            let early = (n - above) as f64 - strays;
+            term(inside, 1.0 - share) + term(late, share) + term(strays, STRAY) + term(early, 1.0 - STRAY)
+        })
+        .collect()
+}
+
+/// Drifts that are tried within twice the interval of the drift, on either side.
+const DRIFTS: i32 = 20;
+
+/// D where the pairs that waited end, and the pairs with the drift that fits best. Drift and D are estimated
+/// together: near the border the pairs tell the drift better than the delays do, whose own spread is that of A.
+fn border(
+    samples: &[Sample],
+    skew: Estimate,
+    waits: impl Fn(&Even) -> bool + Copy,
+) -> Option<(Vec<Even>, Estimate)> {
+    let deviation = (skew.high - skew.low) / (2.0 * Z);
+    // (log-likelihood, drift, lower and upper neighbour of the border)
+    let mut places: Vec<(f64, f64, f64, f64)> = Vec::new();
+    for step in -DRIFTS..=DRIFTS {
+        let off = f64::from(step) / f64::from(DRIFTS) * 2.0 * Z;
+        let slope = skew.value + off * deviation;
+        let order = evened(samples, slope);
+        for (above, log) in profile(&order, waits).into_iter().enumerate() {
+            let upper = above.checked_sub(1).map(|i| order[i].margin);
+            let lower = order.get(above).map(|p| p.margin);
+            let (Some(low), Some(high)) = (lower.or(upper), upper.or(lower)) else { continue };
+            places.push((log - off * off / 2.0, slope, low, high));
         }
-        let late = above as f64 - inside;
-        let share = if above == 0 { 0.0 } else { late / above as f64 };
-        let term = |count: f64, p: f64| if count > 0.0 { count * p.max(1e-12).ln() } else { 0.0 };
-        let strays = total - inside;
-        let early = (n - above) as f64 - strays;
-        let log = term(inside, (1.0 - share).min(1.0 - 1e-3))
-            + term(late, share.max(1e-3))
-            + term(strays, STRAY)
-            + term(early, 1.0 - STRAY);
-        best = best.max(log);
-        profile.push((log, share));
     }
-    // Between the last pair above and the first below; at the ends there is only one of them.
-    let edge = |above: usize| -> (f64, f64) {
-        let upper = above.checked_sub(1).map(|i| order[i].margin);
-        let lower = order.get(above).map(|p| p.margin);
-        (lower.or(upper).unwrap_or(0.0), upper.or(lower).unwrap_or(0.0))
-    };
-    let peak = profile.iter().position(|(log, _)| *log >= best)?;
-    let (low_edge, high_edge) = edge(peak);
-    let (mut low, mut high) = (low_edge, high_edge);
-    for (above, (log, _)) in profile.iter().enumerate() {
-        if *log >= best - PROFILE {
-            let (l, h) = edge(above);
-            low = low.min(l);
-            high = high.max(h);
-        }
+    let best = places.iter().map(|place| place.0).max_by(f64::total_cmp)?;
+    places.retain(|place| place.0 >= best - PROFILE);
+    // The middle of what is likely, each place by its likelihood and its width.
+    let (mut weight, mut value, mut slope) = (0.0, 0.0, 0.0);
+    for (log, drift, low, high) in &places {
+        let w = (log - best).exp() * (high - low).max(1.0);
+        weight += w;
+        value += w * f64::midpoint(*low, *high);
+        slope += w * drift;
     }
-    let value = f64::midpoint(low_edge, high_edge);
-    Some((Estimate { value, low: low.min(value), high: high.max(value) }, profile[peak].1))
+    let (value, slope) = (value / weight, slope / weight);
+    let low = places.iter().map(|place| place.2).fold(value, f64::min);
+    let high = places.iter().map(|place| place.3).fold(value, f64::max);
+    Some((evened(samples, slope), Estimate { value, low, high }))
+}
+
+/// So many pairs next to the border, on its upper side, tell how many are late.
+const BESIDE: usize = 40;
+
+/// The share of pairs whose P_t should just have waited and did not. Far above the border even a delayed packet
+/// finds the program busy, so only the pairs next to it count.
+fn late(order: &[Even], waits: impl Fn(&Even) -> bool, border: f64) -> f64 {
+    let above: Vec<&Even> = order.iter().filter(|pair| pair.margin > border).collect();
+    let beside = &above[above.len().saturating_sub(BESIDE)..];
+    let missed = beside.iter().filter(|pair| !waits(pair)).count();
+    missed as f64 / beside.len().max(1) as f64
 }
 
 /// The order statistics that hold the `p`-quantile of the population in 95 % of all samples.
@@ -299,20 +289,19 @@ pub(super) fn quantile_interval(ascending: &[f64], p: f64) -> Option<Estimate> {
     Some(Estimate { value: at(p)?, low: at(p - reach)?, high: at(p + reach)? })
 }
 
-fn read_off(order: &[Even], waited: &[bool], border: (Estimate, f64), resolution: f64) -> Break {
-    let (delay, late) = border;
+fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimate, resolution: f64) -> Break {
     let stages = sorted(&order.iter().map(|pair| pair.delay - delay.value).collect::<Vec<_>>());
-    let gaps = sorted(&order.iter().zip(waited).filter(|(_, w)| **w).map(|(p, _)| p.gap).collect::<Vec<_>>());
+    let gaps = sorted(&order.iter().filter(|pair| waits(pair)).map(|p| p.gap).collect::<Vec<_>>());
     let service = quantile_interval(&gaps, 0.5).unwrap_or(Estimate { value: 0.0, low: 0.0, high: 0.0 });
     // Pairs well below the border only: beside it lie those whose P_t met a program on its way to sleep.
     let clear = delay.value - 2.0 * (delay.half_width() + resolution);
     let lone: Vec<f64> = order
         .iter()
-        .zip(waited)
-        .filter(|(pair, w)| !**w && pair.margin < clear)
-        .map(|(pair, _)| pair.gap - pair.dispersion)
+        .filter(|pair| !waits(pair) && pair.margin < clear)
+        .map(|pair| pair.gap - pair.dispersion)
         .collect();
     let differential = quantile_interval(&sorted(&lone), 0.5).filter(|_| lone.len() >= LEAST);
+    let late = late(order, waits, delay.value);
     Break {
         stage: stage(&stages, delay, late, resolution),
         stages,
@@ -325,25 +314,24 @@ fn read_off(order: &[Even], waited: &[bool], border: (Estimate, f64), resolution
 }
 
 /// The share of late pairs up to which the path counts as free: stray interrupts make a few.
-pub(super) const FREE: f64 = 0.03;
+pub(super) const FREE: f64 = 0.06;
+
+/// Share of the packets that waited behind cross traffic and yet seem no slower than the median of A: none if every
+/// wait exceeds the spread of A, half if every wait is small against it. Between those the median of A is taken at
+/// the first, and its interval runs from the second to the third.
+const BLURRED: [f64; 3] = [0.08, 0.0, 0.3];
 
 /// The median of A from TS_h - t_h - D, which is A itself on a free path, and A plus the wait of P_h on a busy one.
 ///
-/// On a busy path a share p = 1 - `late` of the packets passes without waiting. If every wait exceeds the spread of
-/// A, the clean packets are the lowest ones and the median of A is their p/2-quantile; if every wait is small
-/// against it, it is close to the median of all. So it lies between those two, whatever the cross traffic; where
-/// between, the densest place tells, as in papers/000 section 2.3.
+/// On a busy path a share p = 1 - `late` of the packets passes without waiting, and the others are slower by their
+/// wait. So the median of A is the quantile of all at p / 2 + (1 - p) b, where b is the share of [`BLURRED`].
 fn stage(stages: &[f64], delay: Estimate, late: f64, resolution: f64) -> Estimate {
-    let free = late <= FREE;
-    let clean = if free { 1.0 } else { 1.0 - late };
+    let clean = if late <= FREE { 1.0 } else { 1.0 - late };
     let nothing = Estimate { value: 0.0, low: 0.0, high: 0.0 };
-    let lower = quantile_interval(stages, clean / 2.0).unwrap_or(nothing);
-    let upper = quantile_interval(stages, 0.5).unwrap_or(nothing);
-    let value = if free {
-        upper.value
-    } else {
-        half_sample_mode(stages).unwrap_or(upper.value).clamp(lower.value, upper.value)
-    };
+    let at =
+        |blurred: f64| quantile_interval(stages, clean / 2.0 + (1.0 - clean) * blurred).unwrap_or(nothing);
+    let [middle, lower, upper] = BLURRED.map(at);
+    let value = middle.value;
     // Independent: the sampling of A, the place of D, the stamps' grid.
     let join = |sampling: f64, border: f64| (sampling.powi(2) + border.powi(2) + resolution.powi(2)).sqrt();
     Estimate {

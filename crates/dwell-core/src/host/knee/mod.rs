@@ -39,6 +39,7 @@
 mod fit;
 mod verdict;
 
+use crate::gap;
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::train::{Departure, Direction, Fleet, Observation, PathFacts, Train};
@@ -207,13 +208,13 @@ impl Method for Knee {
             self.lost += 1;
             return;
         };
-        // Reordered packets have no gap, and a duplicate makes the program busy before it reads P_t.
-        if first.order > second.order || first.copies > 1 {
+        // A duplicate makes the program busy before it reads P_t.
+        if first.order.checked_add(1) != Some(second.order) || first.copies > 1 {
             self.disturbed += 1;
             return;
         }
-        let stamps = (self.config.stamps.read(&first.stamps), self.config.stamps.read(&second.stamps));
-        let (Some(stamp), Some(later)) = stamps else {
+        let stamp = self.config.stamps.read(&first.stamps);
+        let (Some(stamp), Some(gap)) = (stamp, gap::between(heading, trailing, self.config.stamps)) else {
             self.unstamped += 1;
             return;
         };
@@ -224,7 +225,7 @@ impl Method for Knee {
             delay: ((stamp - origin.1) - (sent - origin.0)).as_f64(),
             // Closer packets than the end link can tell apart reach it queued, one behind the other.
             dispersion: (sent_later - sent).max(self.floor).as_f64(),
-            gap: (later - stamp).as_f64(),
+            gap,
         });
     }
 

@@ -1,0 +1,214 @@
+//! Scenarios drawn at random, to judge methods on paths that nobody chose.
+
+use super::{ClockSpec, HostSpec, LabSpec, Scenario, ethernet_mtu};
+use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
+use crate::random::{Stream, stream};
+use crate::times::{Mode, Times};
+use dwell_core::{BitRate, Bytes, Nanos};
+use rand::RngExt;
+use std::ops::RangeInclusive;
+
+/// What [`Scenario::random`] draws from. Rates, stages and resolutions are drawn evenly on a logarithmic scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranges {
+    /// Rate of each link.
+    pub rate: RangeInclusive<BitRate>,
+    /// Links of the path.
+    pub hops: RangeInclusive<usize>,
+    /// Propagation of each link.
+    pub propagation: RangeInclusive<Nanos>,
+    /// Share of each link's time that cross traffic takes.
+    pub load: RangeInclusive<f64>,
+    /// Typical application stage of the host under test.
+    pub application: RangeInclusive<Nanos>,
+    /// Largest clock offset, either way, of either host.
+    pub offset: Nanos,
+    /// Largest clock skew, either way, of either host.
+    pub skew_ppm: f64,
+    /// Resolution of the clock of the host under test.
+    pub resolution: RangeInclusive<Nanos>,
+}
+
+impl Default for Ranges {
+    /// 10 Mb/s to 10 Gb/s, 1 to 10 links with up to 60 % cross traffic, application stages of 5 to 200 us, clocks
+    /// seconds apart, skewed by up to 100 ppm, with resolutions of 1 ns to 1 us.
+    fn default() -> Self {
+        Self {
+            rate: BitRate::from_mbps(10)..=BitRate::from_mbps(10_000),
+            hops: 1..=10,
+            propagation: Nanos(200)..=Nanos::from_millis(3),
+            load: 0.0..=0.6,
+            application: Nanos::from_micros(5)..=Nanos::from_micros(200),
+            offset: Nanos::from_secs(5),
+            skew_ppm: 100.0,
+            resolution: Nanos(1)..=Nanos(1_000),
+        }
+    }
+}
+
+/// Sizes of cross-traffic packets on the wire.
+const CROSS_SIZES: [Bytes; 4] = [Bytes(78), Bytes(252), Bytes(602), Bytes(1526)];
+
+/// Even on a logarithmic scale.
+fn even_log(rng: &mut Stream, low: f64, high: f64) -> f64 {
+    if low < high { rng.random_range(low.ln()..=high.ln()).exp().clamp(low, high) } else { low }
+}
+
+fn times_log(rng: &mut Stream, range: &RangeInclusive<Nanos>) -> Nanos {
+    Nanos::from_f64(even_log(rng, range.start().as_f64().max(1.0), range.end().as_f64()))
+}
+
+impl Scenario {
+    /// A path drawn from `ranges`, the same one for the same seed.
+    #[must_use]
+    pub fn random(seed: u64, ranges: &Ranges) -> Self {
+        let mut rng = stream(seed, &[]);
+        let source = HostSpec { clock: clock(&mut rng, ranges, Nanos(1)), ..HostSpec::default() };
+        let resolution = times_log(&mut rng, &ranges.resolution);
+        let destination =
+            HostSpec { clock: clock(&mut rng, ranges, resolution), ..receiver(&mut rng, ranges) };
+        let mut links: Vec<_> =
+            (0..rng.random_range(ranges.hops.clone())).map(|_| link(&mut rng, ranges)).collect();
+        load(&mut rng, ranges, &mut links);
+        Self {
+            name: format!("random-{seed}"),
+            description: "Drawn at random.".to_owned(),
+            mtu: ethernet_mtu(),
+            source,
+            destination,
+            lab: LabSpec::default(),
+            links,
+            reverse: None,
+        }
+    }
+}
+
+fn clock(rng: &mut Stream, ranges: &Ranges, resolution: Nanos) -> ClockSpec {
+    ClockSpec {
+        resolution,
+        offset: Nanos(rng.random_range(-ranges.offset.0..=ranges.offset.0)),
+        skew_ppm: rng.random_range(-ranges.skew_ppm..=ranges.skew_ppm),
+        step: None,
+    }
+}
+
+fn receiver(rng: &mut Stream, ranges: &Ranges) -> HostSpec {
+    let application = times_log(rng, &ranges.application).as_f64();
+    let read = rng.random_range(0.3..=1.0f64).min(application / 1e4) * 1e3;
+    // Half of the programs work before they stamp, for up to half of their stage.
+    let spin = if rng.random() { rng.random_range(0.0..=0.5) * application } else { 0.0 };
+    let wake_up = application - read - spin;
+    let service = rng.random_range(500.0..=2_000.0);
+    let cold = rng.random_bool(0.3).then(|| {
+        let slower = rng.random_range(1.2..=2.0);
+        spread_around(rng, wake_up * slower)
+    });
+    HostSpec {
+        kernel: spread_around(rng, 2_500.0),
+        wake_up: spread_around(rng, wake_up),
+        wake_up_cold: cold,
+        cold_after: Nanos::from_f64(even_log(rng, 1e6, 1e8)),
+        read: Times::Fixed(Nanos::from_f64(read)),
+        spin: Times::Fixed(Nanos::from_f64(spin)),
+        service: Times::Fixed(Nanos::from_f64(service)),
+        turn_round: Times::Fixed(Nanos::from_f64(service * rng.random_range(0.1..=0.6))),
+        ..HostSpec::default()
+    }
+}
+
+/// Some distribution around `middle` nanoseconds.
+fn spread_around(rng: &mut Stream, middle: f64) -> Times {
+    let part = |share: f64| Nanos::from_f64(middle * share);
+    match rng.random_range(0..6) {
+        0 => Times::Fixed(part(1.0)),
+        1 => {
+            let half = rng.random_range(0.05..=0.25);
+            Times::Uniform { low: part(1.0 - half), high: part(1.0 + half) }
+        }
+        2 => Times::Normal { mean: part(1.0), deviation: part(rng.random_range(0.02..=0.15)) },
+        3 => Times::Exponential { least: part(0.9), mean: part(rng.random_range(0.05..=0.2)) },
+        4 => Times::Lognormal { least: part(0.7), median: part(0.3), spread: rng.random_range(0.1..=0.6) },
+        _ => {
+            let slow = rng.random_range(1.2..=1.7);
+            let mode = |weight, at: f64| Mode {
+                weight,
+                of: Times::Normal { mean: part(at), deviation: part(0.03 * at) },
+            };
+            let often = rng.random_range(0.5..=0.85);
+            Times::Mixture(vec![mode(often, 1.0), mode(1.0 - often, slow)])
+        }
+    }
+}
+
+fn link(rng: &mut Stream, ranges: &Ranges) -> LinkSpec {
+    let (low, high) = (ranges.rate.start().0 as f64, ranges.rate.end().0 as f64);
+    // To the kilobit, as somebody might write it.
+    let rate = (even_log(rng, low, high) / 1e3).round() as u64 * 1_000;
+    LinkSpec {
+        propagation: times_log(rng, &ranges.propagation),
+        ..LinkSpec::new(Some(BitRate(rate.clamp(ranges.rate.start().0, ranges.rate.end().0))))
+    }
+}
+
+/// Adds cross traffic, so that no link carries more than its own drawn share.
+fn load(rng: &mut Stream, ranges: &Ranges, links: &mut [LinkSpec]) {
+    let rates: Vec<f64> = links.iter().map(|link| link.rate.map_or(0.0, |rate| rate.0 as f64)).collect();
+    // Bits per second that each link still has room for.
+    let mut room: Vec<f64> = rates.iter().map(|rate| rate * rng.random_range(ranges.load.clone())).collect();
+    for (index, link) in links.iter_mut().enumerate() {
+        for _ in 0..rng.random_range(0..=2) {
+            let most = rates.len() - index;
+            let hops = if rng.random_bool(0.75) { 1 } else { rng.random_range(1..=most) };
+            let passed = index..index + hops;
+            let free = room[passed.clone()].iter().copied().fold(f64::INFINITY, f64::min);
+            let bits = (free * rng.random_range(0.3..=1.0)).floor();
+            // A flow of less than 1 kb/s is none.
+            if bits < 1e3 {
+                continue;
+            }
+            room[passed].iter_mut().for_each(|room| *room -= bits);
+            link.cross.push(CrossSpec {
+                kind: if rng.random_bool(0.8) { CrossKind::Poisson } else { CrossKind::Constant },
+                offered: Offered::Rate(BitRate(bits as u64)),
+                size: CROSS_SIZES[rng.random_range(0..CROSS_SIZES.len())],
+                hops,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drawn_scenario_is_a_valid_file_and_comes_again() {
+        for seed in 0..300 {
+            let scenario = Scenario::random(seed, &Ranges::default());
+            let again = Scenario::parse("drawn", &scenario.to_toml()).unwrap();
+            assert_eq!(again, scenario);
+            assert_eq!(Scenario::random(seed, &Ranges::default()), scenario);
+        }
+    }
+
+    #[test]
+    fn draws_stay_in_their_ranges_and_fill_them() {
+        let drawn: Vec<_> = (0..300).map(|seed| Scenario::random(seed, &Ranges::default())).collect();
+        let stages: Vec<_> = drawn
+            .iter()
+            .map(|scenario| {
+                let host = &scenario.destination;
+                host.wake_up.median() + host.read.median() + host.spin.median()
+            })
+            .collect();
+        // Two modes and tails put the median a little above the typical stage.
+        let ends = (*stages.iter().min().unwrap(), *stages.iter().max().unwrap());
+        assert!(ends.0 >= Nanos(4_700) && ends.1 <= Nanos(280_000), "stages from {} to {}", ends.0, ends.1);
+        assert!(stages.iter().any(|stage| *stage < Nanos(10_000)));
+        assert!(stages.iter().any(|stage| *stage > Nanos(150_000)));
+        for hops in 1..=10 {
+            assert!(drawn.iter().any(|scenario| scenario.links.len() == hops), "no path of {hops} links");
+        }
+        assert!(drawn.iter().any(|scenario| matches!(scenario.destination.wake_up, Times::Mixture(_))));
+    }
+}
