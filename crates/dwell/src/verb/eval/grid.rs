@@ -1,13 +1,12 @@
 //! What a grid file says: worlds, conditions, methods.
 
-use super::draw::Draw;
 use crate::failure::bad_argument;
 use crate::verb::capacity;
 use crate::verb::ppt::PptMethod;
 use anyhow::{Context, Result, anyhow};
 use dwell_core::host::knee::Knee as EndLink;
 use dwell_core::{Method, PathFacts, Quantity, Vantage};
-use dwell_sim::{Scenario, ScenarioError};
+use dwell_sim::{Ranges, Scenario, ScenarioError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -98,22 +97,19 @@ impl MethodName {
     }
 }
 
-/// Conditions made from one scenario.
+/// Conditions of one kind: a scenario with some of its keys varied, or scenarios drawn at random.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
     name: String,
     /// Scenario file, from the grid's folder.
-    base: PathBuf,
+    base: Option<PathBuf>,
     /// Keys of the scenario, each with the values that it takes; every combination is a condition.
     #[serde(default)]
     axis: BTreeMap<String, Vec<Value>>,
-    /// So many conditions drawn at random instead.
+    /// So many scenarios drawn at random.
     #[serde(default)]
     random: u32,
-    /// Keys of the scenario, each with the range that it is drawn from.
-    #[serde(default)]
-    draw: BTreeMap<String, Draw>,
 }
 
 /// One condition.
@@ -152,8 +148,19 @@ impl Grid {
     pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
         let mut conditions = Vec::new();
         for block in &self.blocks {
-            for settings in block.settings(seed).map_err(|error| self.wrong(block, &error))? {
-                conditions.push(self.condition(block, settings)?);
+            match (&block.base, block.random) {
+                (Some(base), 0) => {
+                    for settings in block.settings().map_err(|error| self.wrong(block, &error))? {
+                        conditions.push(self.varied(block, base, settings)?);
+                    }
+                }
+                (None, 1..) if block.axis.is_empty() => {
+                    conditions.extend((0..block.random).map(|i| block.drawn(seed, i)));
+                }
+                _ => {
+                    let rule = anyhow!("needs either `base`, with an `axis` or without, or `random`");
+                    return Err(self.wrong(block, &rule));
+                }
             }
         }
         if conditions.is_empty() {
@@ -162,8 +169,8 @@ impl Grid {
         Ok(conditions)
     }
 
-    fn condition(&self, block: &Block, mut settings: BTreeMap<String, Value>) -> Result<Condition> {
-        let base = self.file.parent().unwrap_or(Path::new("")).join(&block.base);
+    fn varied(&self, block: &Block, base: &Path, mut settings: BTreeMap<String, Value>) -> Result<Condition> {
+        let base = self.file.parent().unwrap_or(Path::new("")).join(base);
         // Read as a scenario first: its mistakes are told with their lines.
         Scenario::load(&base).map_err(bad_argument)?;
         let text = std::fs::read_to_string(&base).map_err(bad_argument)?;
@@ -193,11 +200,23 @@ impl Grid {
 }
 
 impl Block {
+    /// The scenario of number `i`; its name says how to draw it again.
+    fn drawn(&self, seed: u64, i: u32) -> Condition {
+        let scenario =
+            Scenario::random(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(i)), &Ranges::default());
+        let rate = scenario.links.last().and_then(|link| link.rate);
+        let settings = [
+            ("block", Value::String(self.name.clone())),
+            ("scenario", Value::String(scenario.name.clone())),
+            ("hops", Value::Integer(scenario.links.len() as i64)),
+            ("end_link", Value::String(rate.map_or_else(|| "unshaped".to_owned(), |rate| rate.to_string()))),
+        ];
+        let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Condition { settings, scenario }
+    }
+
     /// The keys that each condition sets.
-    fn settings(&self, seed: u64) -> Result<Vec<BTreeMap<String, Value>>> {
-        if self.random > 0 {
-            return Draw::all(&self.draw, self.random, seed);
-        }
+    fn settings(&self) -> Result<Vec<BTreeMap<String, Value>>> {
         let mut all = vec![BTreeMap::new()];
         for (key, values) in &self.axis {
             if values.is_empty() {
@@ -287,9 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn random_conditions_repeat() {
+        let conditions = grid(&format!("{HEAD}[[block]]\nname = \"any\"\nrandom = 5\n")).unwrap();
+        let again = grid(&format!("{HEAD}[[block]]\nname = \"any\"\nrandom = 5\n")).unwrap();
+        assert_eq!(conditions.len(), 5);
+        assert!(conditions.iter().zip(&again).all(|(one, other)| one.scenario == other.scenario));
+        assert!(conditions[0].scenario != conditions[1].scenario);
+    }
+
+    #[test]
     fn mistakes_are_told_with_their_place() {
         let told = |text: &str| format!("{:#}", grid(text).unwrap_err());
         assert!(told("world = \"sim\"\nruns = \"two\"\n").contains("grid.toml:2: "));
+        let error = told(&format!("{HEAD}[[block]]\nname = \"b\"\n"));
+        assert!(error.contains("block `b`: needs either `base`"), "{error}");
         let block = |axis: &str| {
             format!("{HEAD}[[block]]\nname = \"b\"\nbase = \"base.toml\"\n[block.axis]\n{axis}\n")
         };

@@ -1,6 +1,5 @@
 //! `dwell eval`: methods over conditions, against the truth.
 
-mod draw;
 mod grid;
 mod rows;
 mod show;
