@@ -55,6 +55,13 @@ pub fn quartiles(values: &[f64]) -> Option<Quartiles> {
     Some(Quartiles { p25: at(0.25)?, p50: at(0.5)?, p75: at(0.75)? })
 }
 
+/// The part of `sorted` (ascending) that holds `share` of the values in the shortest interval: where they are densest.
+#[must_use]
+pub fn densest(sorted: &[f64], share: f64) -> Option<&[f64]> {
+    let count = ((sorted.len() as f64 * share).ceil() as usize).clamp(1, sorted.len().max(1));
+    sorted.windows(count).min_by(|a, b| (a[count - 1] - a[0]).total_cmp(&(b[count - 1] - b[0])))
+}
+
 /// The median absolute deviation from the median, as it is: times [`MAD_TO_SIGMA`] it estimates the standard
 /// deviation of a normal distribution.
 #[must_use]
@@ -98,6 +105,13 @@ mod tests {
         let q = quartiles(&[8.0, 1.0, 4.0, 2.0]).unwrap();
         assert_eq!((q.p25, q.p50, q.p75), (1.75, 3.0, 5.0));
         assert_eq!(mad(&[1.0, 2.0, 4.0, 8.0, f64::NAN]).unwrap(), 1.5);
+    }
+
+    #[test]
+    fn the_densest_part() {
+        assert_eq!(densest(&[0.0, 4.0, 5.0, 6.0, 12.0, 13.0], 0.5), Some(&[4.0, 5.0, 6.0][..]));
+        assert_eq!(densest(&[1.0, 2.0], f64::NAN), Some(&[1.0][..]));
+        assert_eq!(densest(&[], 0.5), None);
     }
 
     #[test]

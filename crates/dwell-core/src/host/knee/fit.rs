@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::stats::Estimate;
 use crate::stats::histogram::half_sample_mode;
-use crate::stats::quantile::{mad, median, quantile_of_sorted, sorted};
+use crate::stats::quantile::{densest, mad, median, quantile, quantile_of_sorted, sorted};
 
 /// One pair, in nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -83,9 +83,10 @@ const PROFILE: f64 = 1.92;
 const Z: f64 = 1.96;
 
 impl Fit {
-    /// Of pairs in the order of their departure, stamped with a clock of `resolution` nanoseconds.
+    /// Of pairs in the order of their departure, stamped with a clock of `resolution` nanoseconds, over a path whose
+    /// smallest dispersion is `floor` nanoseconds, as far as is known.
     #[must_use]
-    pub fn of(samples: &[Sample], resolution: f64) -> Self {
+    pub fn of(samples: &[Sample], resolution: f64, floor: f64) -> Self {
         let delays: Vec<f64> = samples.iter().map(|sample| sample.delay).collect();
         let (stretch, steps) = clock::longest_stretch(&delays);
         let samples = &samples[stretch];
@@ -95,7 +96,7 @@ impl Fit {
         }
         let points: Vec<(f64, f64)> = samples.iter().map(|s| (s.at, s.delay)).collect();
         let Some(skew) = clock::skew(&points) else { return none(Regimes::Unclear) };
-        let regimes = regimes(samples, skew, resolution);
+        let regimes = regimes(samples, skew, resolution, floor);
         Self { skew: Some(skew), steps: steps.clone(), used: samples.len(), regimes }
     }
 }
@@ -134,7 +135,7 @@ impl Even {
     }
 }
 
-fn regimes(samples: &[Sample], skew: Estimate, resolution: f64) -> Regimes {
+fn regimes(samples: &[Sample], skew: Estimate, resolution: f64, floor: f64) -> Regimes {
     let order = evened(samples, skew.value);
     let Some(split) = best_split(&order, resolution) else { return Regimes::Unclear };
     if split.waited == 0 {
@@ -144,11 +145,28 @@ fn regimes(samples: &[Sample], skew: Estimate, resolution: f64) -> Regimes {
         return Regimes::AllWaited;
     }
     let tolerance = (6.0 * split.blur).max(2.0 * resolution);
+    if is_the_links(&order, &split, floor, tolerance) {
+        return Regimes::NoneWaited;
+    }
     let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
     match border(samples, skew, waits) {
         Some((order, delay)) => Regimes::Both(Box::new(read_off(&order, waits, delay, resolution))),
         None => Regimes::Unclear,
     }
+}
+
+/// Whether a flat gap is the path's doing and not the host's: a pair whose P_h waited in a queue leaves the narrowest
+/// link packet upon packet, and its gap is that link's, plus dPPT, whatever dispersion it was sent with. Such a P_h is
+/// late by at least as much as the pair lost of its dispersion; where a host is slow, most are not.
+fn is_the_links(order: &[Even], split: &Split, floor: f64, tolerance: f64) -> bool {
+    let (flat, lone) = order.split_at(split.waited);
+    let differential = median(&lone.iter().map(|p| p.gap - p.dispersion).collect::<Vec<_>>()).unwrap_or(0.0);
+    let alike = (split.service - floor - differential).abs() <= tolerance + 0.2 * floor;
+    let prompt = quantile(&order.iter().map(|pair| pair.delay).collect::<Vec<_>>(), 0.05).unwrap_or(0.0);
+    let lost = |pair: &&Even| pair.dispersion - floor > tolerance;
+    let spread: Vec<&Even> = flat.iter().filter(lost).collect();
+    let unqueued = spread.iter().filter(|p| p.delay - prompt < p.dispersion - floor - tolerance).count();
+    floor > 0.0 && alike && unqueued * 10 <= spread.len()
 }
 
 /// The flat regime as the likelihood sees it.
@@ -303,7 +321,7 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
     let differential = quantile_interval(&sorted(&lone), 0.5).filter(|_| lone.len() >= LEAST);
     let late = late(order, waits, delay.value);
     Break {
-        stage: stage(&stages, delay, late, resolution),
+        stage: stage(&stages, delay, late, service.value.clamp(0.0, TURN_ROUND), resolution),
         stages,
         service,
         differential,
@@ -313,30 +331,44 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
     }
 }
 
-/// The share of late pairs up to which the path counts as free: stray interrupts make a few.
-pub(super) const FREE: f64 = 0.06;
+/// The longest turn-round that is reckoned with. A packet that comes after the stamp and before the next read finds
+/// the program awake, so the break lies later than A by the time between those two. It is a part of S, and S tells
+/// no more of it; a receive loop does nothing in between, and takes less than this.
+const TURN_ROUND: f64 = 1_000.0;
 
-/// Share of the packets that waited behind cross traffic and yet seem no slower than the median of A: none if every
-/// wait exceeds the spread of A, half if every wait is small against it. Between those the median of A is taken at
-/// the first, and its interval runs from the second to the third.
-const BLURRED: [f64; 3] = [0.08, 0.0, 0.3];
+/// The share of late pairs up to which the path counts as free: stray interrupts make a few.
+pub(super) const FREE: f64 = 0.03;
+
+/// Share of the clean packets among which the value of A is taken on a busy path.
+const CORE: f64 = 0.3;
 
 /// The median of A from TS_h - t_h - D, which is A itself on a free path, and A plus the wait of P_h on a busy one.
 ///
-/// On a busy path a share p = 1 - `late` of the packets passes without waiting, and the others are slower by their
-/// wait. So the median of A is the quantile of all at p / 2 + (1 - p) b, where b is the share of [`BLURRED`].
-fn stage(stages: &[f64], delay: Estimate, late: f64, resolution: f64) -> Estimate {
-    let clean = if late <= FREE { 1.0 } else { 1.0 - late };
+/// On a busy path a share of the packets passes without waiting, and the others are slower by their wait, which no
+/// two share: so A stands where the delays are densest, as in papers/000 section 2.3. Of the packets that would
+/// remain if as many heading packets had waited as trailing ones were late (somewhat more have), the densest
+/// [`CORE`] gives the value, and the densest half the interval.
+fn stage(stages: &[f64], delay: Estimate, late: f64, turn_round: f64, resolution: f64) -> Estimate {
     let nothing = Estimate { value: 0.0, low: 0.0, high: 0.0 };
-    let at =
-        |blurred: f64| quantile_interval(stages, clean / 2.0 + (1.0 - clean) * blurred).unwrap_or(nothing);
-    let [middle, lower, upper] = BLURRED.map(at);
-    let value = middle.value;
+    let at = |p: f64| quantile_interval(stages, p).unwrap_or(nothing);
+    let sampled = if late <= FREE {
+        at(0.5)
+    } else {
+        let clean = 1.0 - late;
+        let value = densest(stages, clean * CORE).and_then(median).unwrap_or(0.0);
+        let half = densest(stages, clean / 2.0).unwrap_or(stages);
+        let below = stages.iter().filter(|stage| **stage < value).count() as f64 / stages.len().max(1) as f64;
+        Estimate {
+            value,
+            low: half.first().copied().unwrap_or(value).min(at(below).low),
+            high: half.last().copied().unwrap_or(value).max(at(clean / 2.0).high),
+        }
+    };
     // Independent: the sampling of A, the place of D, the stamps' grid.
     let join = |sampling: f64, border: f64| (sampling.powi(2) + border.powi(2) + resolution.powi(2)).sqrt();
     Estimate {
-        value,
-        low: value - join(value - lower.low, delay.high - delay.value),
-        high: value + join(upper.high - value, delay.value - delay.low),
+        value: sampled.value,
+        low: sampled.value - join(sampled.value - sampled.low, delay.high - delay.value) - turn_round,
+        high: sampled.value + join(sampled.high - sampled.value, delay.value - delay.low),
     }
 }

@@ -128,7 +128,7 @@ impl Knee {
     /// What the samples say, for pictures: the break, both regimes, A of each heading packet.
     #[must_use]
     pub fn fit(&self) -> Fit {
-        Fit::of(&self.samples, self.resolution.as_f64())
+        Fit::of(&self.samples, self.resolution.as_f64(), self.floor.as_f64())
     }
 
     /// The pairs that could be used.
@@ -154,9 +154,7 @@ impl Knee {
         if self.asked == 0 {
             self.reach = FIRST_REACH.min(self.config.longest);
             let from = self.floor.max(Nanos(1_000));
-            let mut first = Self::sweep(from, self.reach.max(from * 4), COARSE.min(left));
-            first[0] = Nanos::ZERO;
-            return first;
+            return Self::sweep(from, self.reach.max(from * 4), COARSE.min(left));
         }
         match self.fit().regimes {
             // Nothing but waiting: the stage is longer than the sweep reached.
@@ -167,7 +165,12 @@ impl Knee {
             }
             Regimes::AllWaited => Vec::new(),
             Regimes::NoneWaited if self.asked >= BLIND + COARSE => Vec::new(),
-            Regimes::NoneWaited | Regimes::Unclear => vec![Nanos::ZERO; round],
+            // Just above the smallest dispersion, and not at one place: what tells a flat gap from one that follows
+            // the dispersion is that the dispersion differs.
+            Regimes::NoneWaited | Regimes::Unclear => {
+                let from = self.floor.max(Nanos(1_000));
+                Self::sweep(from, from + (from / 3).max(Nanos(3_000)), round)
+            }
             Regimes::Both(found) => {
                 let stage = &found.stage;
                 let narrow = stage.half_width() <= self.config.precision * stage.value.abs()

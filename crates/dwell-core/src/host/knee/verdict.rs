@@ -101,6 +101,16 @@ impl Knee {
                         .with(Quantity::PptHeading, Finding::unmeasurable(&reason))
                         .with(Quantity::PptTrailing, Finding::unmeasurable(reason));
                 }
+                let floor = self.floor.as_f64();
+                if stage.value < floor {
+                    let reason = format!(
+                        "below {}, the smallest dispersion that the path delivers; pairs that came closer were \
+                         pushed together by cross traffic, which leaves no figure",
+                        micros(floor)
+                    );
+                    let bound = Finding::at_most(stage.high.max(floor), Unit::Ns, reason);
+                    return report.with(Quantity::ApplicationStage, bound);
+                }
                 report.with(Quantity::ApplicationStage, nanos(stage))
             }
         }
