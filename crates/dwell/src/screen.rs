@@ -47,11 +47,6 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     table
 }
 
-/// A table's text without blanks at the ends of lines.
-pub(crate) fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-}
-
 /// A report as a table, with its warnings below.
 pub(crate) fn report_text(report: &Report) -> String {
     let mut table = table(&["quantity", "finding", "95 % interval, or why"]);
@@ -59,7 +54,7 @@ pub(crate) fn report_text(report: &Report) -> String {
         let [found, sure] = cells(finding);
         table.add_row([quantity.name().replace('_', " "), found, sure]);
     }
-    let mut text = format!("{} on {} stamps\n{table}\n", report.method, stamps(report));
+    let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.trim_fmt());
     for warning in &report.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }

@@ -1,6 +1,8 @@
 //! The gap against the dispersion: both regimes, and the break between them.
 
-use super::ink::{BLUE, GREEN, GREY, INK, PALE, VERMILLION, bold, dashed, held, label, plain};
+use super::ink::{
+    BLUE, GREEN, GREY, INK, LEGEND_ROW, PALE, Swatch, VERMILLION, bold, dashed, held, label, legend, plain,
+};
 use super::{Area, Panel};
 use crate::waterfall::Extent;
 use anyhow::Result;
@@ -21,7 +23,7 @@ pub(crate) struct Gaps {
 
 impl Panel for Gaps {
     fn height(&self) -> u32 {
-        470
+        510
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
@@ -34,7 +36,9 @@ impl Panel for Gaps {
         let top = ceiling(self.points.iter().filter(|point| point.0 <= right).map(|point| point.1));
         let outside = self.points.iter().filter(|(x, g)| *x > right || *g > top).count();
         let inside = self.points.iter().filter(|(x, g)| *x <= right && *g <= top);
-        let mut chart = ChartBuilder::on(area)
+        let mut names = vec![(Swatch::Point(BLUE), "one probe".to_owned())];
+        let (strip, area) = area.split_vertically(2 * LEGEND_ROW + 6);
+        let mut chart = ChartBuilder::on(&area)
             .margin(12)
             .margin_right(28)
             .x_label_area_size(52)
@@ -63,35 +67,25 @@ impl Panel for Gaps {
             let band = Rectangle::new([(low, 0.0), (high.min(right), top)], GREEN.mix(0.16).filled());
             chart.draw_series([band])?;
         }
-        chart
-            .draw_series(inside.map(|point| Circle::new(*point, 3, BLUE.mix(0.45).filled())))?
-            .label("one probe")
-            .legend(|(x, y)| Circle::new((x + 10, y), 3, BLUE.mix(0.6).filled()));
+        chart.draw_series(inside.map(|point| Circle::new(*point, 3, BLUE.mix(0.45).filled())))?;
         let bend = at.unwrap_or(high).min(right);
         if let Some(level) = self.level {
             let line = [(0.0, level), (bend.max(right * 0.02), level)];
-            chart
-                .draw_series(LineSeries::new(line, VERMILLION.stroke_width(3)))?
-                .label(format!("G = S = {level:.1} µs: P_t waited for the application"))
-                .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], VERMILLION.stroke_width(3)));
+            chart.draw_series(LineSeries::new(line, VERMILLION.stroke_width(3)))?;
+            let name = format!("G = S = {level:.1} µs: P_t waited for the application");
+            names.push((Swatch::Line(VERMILLION), name));
         }
         if let Some(offset) = self.offset {
             let from = at.unwrap_or(low).max(-offset).max(0.0);
             let to = right.min(top - offset);
-            chart
-                .draw_series(LineSeries::new(
-                    [(from, from + offset), (to, to + offset)],
-                    INK.stroke_width(3),
-                ))?
-                .label(format!("G = x {} {:.1} µs: P_t came later", sign(offset), offset.abs()))
-                .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], INK.stroke_width(3)));
+            let line = [(from, from + offset), (to, to + offset)];
+            chart.draw_series(LineSeries::new(line, INK.stroke_width(3)))?;
+            let name = format!("G = x {} {:.1} µs: P_t came later", sign(offset), offset.abs());
+            names.push((Swatch::Line(INK), name));
         }
         if let Some(at) = at {
-            let line = dashed((at, 0.0), (at, top), 7, 5, GREEN.stroke_width(2));
-            chart
-                .draw_series([line])?
-                .label("the break, with its 95 % interval")
-                .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], GREEN.stroke_width(2)));
+            chart.draw_series([dashed((at, 0.0), (at, top), 7, 5, GREEN.stroke_width(2))])?;
+            names.push((Swatch::Band(GREEN), "the break, with its 95 % interval".to_owned()));
         }
         let text = match self.stage {
             Extent::Value { value, low, high } => format!("A = {value:.1} µs ({low:.1} to {high:.1})"),
@@ -109,15 +103,7 @@ impl Panel for Gaps {
             let text = format!("{outside} of {} probes lie outside", self.points.len());
             chart.draw_series([Text::new(text, (right * 0.995, top * 0.02), letters)])?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85).filled())
-            .border_style(PALE)
-            .label_font(label(14, INK))
-            .margin(10)
-            .draw()?;
-        Ok(())
+        legend(&strip, 84, &names)
     }
 }
 

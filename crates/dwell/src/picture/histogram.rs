@@ -1,10 +1,13 @@
 //! Histogram of gaps before and after the filter of papers/000, section 2.3.
 
-use super::ink::{BLUE, GREY, INK, PALE, label, plain};
+use super::ink::{BLUE, GREY, INK, LEGEND_ROW, PALE, Swatch, label, legend, plain};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
+
+/// Bins that the picture has at least.
+const LEAST_BINS: i64 = 24;
 
 /// Gaps of probes of one kind, in microseconds.
 pub(crate) struct Histogram {
@@ -30,7 +33,7 @@ impl Histogram {
 
 impl Panel for Histogram {
     fn height(&self) -> u32 {
-        340
+        370
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
@@ -46,14 +49,17 @@ impl Panel for Histogram {
         };
         let outside = sorted.iter().filter(|bin| *bin > last).count();
         let edge = |bin: i64| bin as f64 * self.bin;
-        let (left, right) = (edge(*first - 1), edge(*last + 2));
+        // A single bin shall not fill the picture.
+        let spare = ((LEAST_BINS - (last - first)) / 2).max(1);
+        let (left, right) = (edge(*first - spare), edge(*last + 1 + spare));
         let top = before.values().max().map_or(1.0, |most| f64::from(*most) * 1.12);
         let caption = if outside > 0 {
             format!("{}; {outside} gaps lie farther right", self.title)
         } else {
             self.title.clone()
         };
-        let mut chart = ChartBuilder::on(area)
+        let (strip, area) = area.split_vertically(LEGEND_ROW + 6);
+        let mut chart = ChartBuilder::on(&area)
             .margin(12)
             .margin_right(28)
             .caption(caption, label(16, INK))
@@ -73,27 +79,17 @@ impl Panel for Histogram {
             .x_desc("Gap at the receiver, G (µs)")
             .y_desc("Probes")
             .draw()?;
-        let bars = [
-            (before, RGBColor(190, 190, 190), format!("all {} gaps", self.before.len())),
-            (after, BLUE, format!("{} kept by the filter", self.after.len())),
-        ];
-        for (bins, colour, name) in bars {
+        let grey = RGBColor(190, 190, 190);
+        for (bins, colour) in [(&before, grey), (&after, BLUE)] {
             let bars = bins.iter().filter(|(bin, _)| **bin <= *last).map(|(bin, n)| {
                 Rectangle::new([(edge(*bin), 0.0), (edge(*bin + 1), f64::from(*n))], colour.filled())
             });
-            chart
-                .draw_series(bars)?
-                .label(name)
-                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 18, y + 5)], colour.filled()));
+            chart.draw_series(bars)?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
-            .background_style(WHITE.mix(0.85).filled())
-            .border_style(PALE)
-            .label_font(label(14, INK))
-            .margin(10)
-            .draw()?;
-        Ok(())
+        let names = [
+            (Swatch::Bar(grey), format!("all {} gaps", self.before.len())),
+            (Swatch::Bar(BLUE), format!("{} kept by the filter of papers/000, 2.3", self.after.len())),
+        ];
+        legend(&strip, 84, &names)
     }
 }

@@ -48,3 +48,42 @@ pub(super) fn dashed<C: Clone>(
 ) -> DashedPathElement<std::array::IntoIter<C, 2>, i32> {
     DashedPathElement::new([from, to], dash, space, style)
 }
+
+/// How a series is shown in a legend.
+#[derive(Copy, Clone)]
+pub(super) enum Swatch {
+    /// A point.
+    Point(RGBColor),
+    /// A line.
+    Line(RGBColor),
+    /// A broken line in a band.
+    Band(RGBColor),
+    /// A bar.
+    Bar(RGBColor),
+}
+
+/// Series and their names, two in a row: beside the data, never over it.
+pub(super) fn legend(area: &super::Area<'_>, left: i32, names: &[(Swatch, String)]) -> anyhow::Result<()> {
+    let column = (area.dim_in_pixel().0 as i32 - left) / 2;
+    for (i, (swatch, name)) in names.iter().enumerate() {
+        let (x, y) = (left + column * (i as i32 % 2), 12 + LEGEND_ROW as i32 * (i as i32 / 2));
+        match *swatch {
+            Swatch::Point(colour) => area.draw(&Circle::new((x + 12, y), 4, colour.mix(0.6).filled()))?,
+            Swatch::Line(colour) => {
+                area.draw(&PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(3)))?;
+            }
+            Swatch::Band(colour) => {
+                area.draw(&Rectangle::new([(x, y - 7), (x + 24, y + 7)], colour.mix(0.16).filled()))?;
+                area.draw(&dashed((x, y), (x + 24, y), 5, 4, colour.stroke_width(2)))?;
+            }
+            Swatch::Bar(colour) => {
+                area.draw(&Rectangle::new([(x, y - 6), (x + 24, y + 6)], colour.filled()))?;
+            }
+        }
+        area.draw(&Text::new(name.clone(), (x + 34, y), held(label(14, INK), HPos::Left, VPos::Center)))?;
+    }
+    Ok(())
+}
+
+/// Height of a legend's row.
+pub(super) const LEGEND_ROW: u32 = 22;

@@ -46,10 +46,9 @@ const NOTE: u32 = 18;
 impl Picture {
     /// Writes the picture: a name that ends in `.html` gets a page, one in `.svg` the bare picture.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
-        let svg = self.svg()?;
         let text = match kind(file)? {
-            Kind::Svg => svg,
-            Kind::Html => self.page(&svg),
+            Kind::Svg => self.svg(true)?,
+            Kind::Html => self.page(&self.svg(false)?),
         };
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -57,28 +56,32 @@ impl Picture {
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
     }
 
-    fn svg(&self) -> Result<String> {
-        let notes = NOTE * self.notes.len() as u32 + 14;
-        let height = TITLE + self.panels.iter().map(|panel| panel.height()).sum::<u32>() + notes;
+    /// The panels, with title and notes if they are not told elsewhere.
+    fn svg(&self, told: bool) -> Result<String> {
+        let text = if told { TITLE + NOTE * self.notes.len() as u32 + 14 } else { 0 };
+        let height = self.panels.iter().map(|panel| panel.height()).sum::<u32>() + text;
         let mut svg = String::new();
         {
             let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-            self.draw(&root).map_err(|error| anyhow!("cannot draw: {error:#}"))?;
+            self.draw(&root, told).map_err(|error| anyhow!("cannot draw: {error:#}"))?;
             root.present().map_err(|error| anyhow!("cannot draw: {error}"))?;
         }
         Ok(svg)
     }
 
-    fn draw(&self, root: &Area<'_>) -> Result<()> {
+    fn draw(&self, root: &Area<'_>, told: bool) -> Result<()> {
         root.fill(&WHITE)?;
-        root.draw(&Text::new(self.title.clone(), (24, 18), bold(21, INK)))?;
-        let mut rest = root.split_vertically(TITLE).1;
+        let mut rest = root.clone();
+        if told {
+            rest.draw(&Text::new(self.title.clone(), (24, 18), bold(21, INK)))?;
+            rest = rest.split_vertically(TITLE).1;
+        }
         for panel in &self.panels {
             let (area, below) = rest.split_vertically(panel.height());
             panel.draw(&area)?;
             rest = below;
         }
-        for (i, note) in self.notes.iter().enumerate() {
+        for (i, note) in self.notes.iter().enumerate().filter(|_| told) {
             rest.draw(&Text::new(note.clone(), (24, 4 + (NOTE as usize * i) as i32), label(13, GREY)))?;
         }
         Ok(())

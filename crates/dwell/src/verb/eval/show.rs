@@ -3,7 +3,7 @@
 use super::rows::{Cell, Row};
 use crate::figure::{cells as finding_cells, figure, share};
 use crate::picture::{self, Judged, Mark, Panel};
-use crate::screen::{table, trimmed};
+use crate::screen::table;
 use dwell_core::{Finding, Quantity, Unit};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -70,7 +70,7 @@ pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
             score.bounds_hold.map_or_else(none, share),
         ]);
     }
-    let mut text = format!("{}\n\n{}\n", trimmed(&runs), trimmed(&summary));
+    let mut text = format!("{}\n\n{}\n", runs.trim_fmt(), summary.trim_fmt());
     let _ = writeln!(text, "{} rows in {:.0} s", rows.len(), took.as_secs_f64());
     text
 }
