@@ -31,6 +31,13 @@ impl Estimate {
         (self.high - self.value).max(self.value - self.low)
     }
 
+    /// The same figure with both sides of its interval `factor` times as wide.
+    #[must_use]
+    pub fn widened(&self, factor: f64) -> Self {
+        let (below, above) = (self.value - self.low, self.high - self.value);
+        Self { value: self.value, low: self.value - factor * below, high: self.value + factor * above }
+    }
+
     /// Whether the interval holds `truth`.
     #[must_use]
     pub fn holds(&self, truth: f64) -> bool {

@@ -1,5 +1,6 @@
 //! What no path would ever show: no method may panic on it.
 
+use dwell_core::capacity::{EndLink, end_link};
 use dwell_core::host::{Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{
     Arrival, BitRate, Bytes, Direction, Fate, Method, Nanos, Observation, Packet, PathFacts, Stamps, Step,
@@ -11,6 +12,8 @@ fn methods(facts: &PathFacts, vantage: Vantage) -> Vec<Box<dyn Method>> {
     vec![
         Box::new(Salehin2015::new(salehin2015::Config { vantage, probes: 20, ..Default::default() }, facts)),
         Box::new(Salehin2017::new(salehin2017::Config { vantage, probes: 20, ..Default::default() }, facts)),
+        Box::new(EndLink::new(end_link::Config { vantage: Some(vantage), ..Default::default() }, facts)),
+        Box::new(EndLink::new(end_link::Config::default(), facts)),
     ]
 }
 

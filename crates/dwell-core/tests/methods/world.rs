@@ -104,9 +104,10 @@ impl World {
     }
 
     fn clock(&self, at: f64) -> Nanos {
-        let tick = self.facts.resolution.as_f64();
-        let reading = self.offset + at * (1.0 + self.skew_ppm * 1e-6);
-        Nanos::from_f64((reading / tick).floor() * tick)
+        // The offset in whole ticks, apart from the rest: a float of both would lose the rest's last digits.
+        let tick = self.facts.resolution.0;
+        let reading = (at * (1.0 + self.skew_ppm * 1e-6) / tick as f64).floor() as i64;
+        Nanos(reading) * tick + Nanos::from_f64(self.offset / tick as f64) * tick
     }
 
     fn about(&mut self, (mean, sigma): (f64, f64)) -> f64 {

@@ -1,0 +1,242 @@
+use crate::world::{Link, World};
+use dwell_core::capacity::EndLink;
+use dwell_core::capacity::end_link::Config;
+use dwell_core::{Bytes, Finding, Quantity, Report, Side, Step, Vantage};
+use dwell_core::{Method, Nanos};
+use proptest::prelude::*;
+
+const RATES: [u64; 3] = [10, 100, 1000];
+
+fn ask(world: &mut World, vantage: Option<Vantage>) -> Report {
+    world.ask(&mut EndLink::new(Config { vantage, ..Config::default() }, &world.facts.clone()))
+}
+
+fn capacity(report: &Report) -> Finding {
+    report.finding(Quantity::EndLinkCapacity)
+}
+
+fn warned(report: &Report, words: &str) -> bool {
+    report.warnings.iter().any(|warning| warning.contains(words))
+}
+
+/// A value within `share` of the truth, whose interval holds it.
+fn assert_close(report: &Report, mbps: u64, share: f64, case: &str) {
+    let finding = capacity(report);
+    let value = finding.estimate().unwrap_or_else(|| panic!("{case}: {finding:?}"));
+    assert!((value / (mbps as f64 * 1e6) - 1.0).abs() < share, "{case}: {finding:?}");
+    assert_eq!(finding.holds(mbps as f64 * 1e6), Some(true), "{case}: {finding:?}");
+}
+
+#[test]
+fn at_most_60_trains_and_modest_ones_first() {
+    let world = World::new(vec![Link::new(10, 0.0)], 1);
+    let mut method = EndLink::new(Config::default(), &world.facts);
+    let Step::Send(first) = method.next() else { panic!("nothing asked") };
+    assert!(first.iter().all(|departure| departure.train.packets.len() == 2));
+    let mut trains = first.len();
+    while let Step::Send(fleet) = method.next() {
+        trains += fleet.len();
+    }
+    assert_eq!(trains, 60);
+}
+
+#[test]
+fn bursts_keep_to_their_share_of_the_link() {
+    for mbps in RATES {
+        let mut world = World::new(vec![Link::new(mbps, 0.0)], 1);
+        let mut method = EndLink::new(Config::default(), &world.facts.clone());
+        while let Step::Send(fleet) = method.next() {
+            for departure in &fleet {
+                if departure.train.packets.len() > 2 {
+                    let bits = departure.train.bytes().bits() as f64;
+                    let share = bits / departure.pause.as_secs_f64() / (mbps as f64 * 1e6);
+                    assert!(share < 0.022, "{share} at {mbps} Mb/s");
+                }
+            }
+            let Ok(passages) = dwell_core::Path::carry(&mut world, &fleet);
+            for passage in passages {
+                method.see(&passage.observation);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_quick_host_by_either_stamp() {
+    for mbps in RATES {
+        for vantage in [Vantage::Capture, Vantage::Application] {
+            for seed in 0..5 {
+                let mut world = World::new(vec![Link::new(10_000, 0.0), Link::new(mbps, 0.0)], seed);
+                let report = ask(&mut world, Some(vantage));
+                assert_close(&report, mbps, 0.02, &format!("{mbps} Mb/s, {vantage:?}, seed {seed}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wake_up_longer_than_a_packet_is_seen_through() {
+    // Application stages from nothing to 130 us, as host-delay.md measured them; only application stamps.
+    for mbps in RATES {
+        for stage in [10e3, 31e3, 50e3, 100e3, 130e3] {
+            for seed in 0..5 {
+                let mut world = World::new(vec![Link::new(mbps, 0.0)], seed);
+                world.application_stage = (stage, stage / 10.0);
+                world.kernel_stamps = false;
+                let report = ask(&mut world, None);
+                assert_eq!(report.stamps, Vantage::Application);
+                assert_close(&report, mbps, 0.05, &format!("{mbps} Mb/s, stage {stage} ns, seed {seed}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_spins_before_it_stamps() {
+    for (mbps, spin) in [(10, 80e3), (100, 5e3), (100, 20e3), (100, 50e3), (100, 80e3), (1000, 5e3)] {
+        for seed in 0..5 {
+            let mut world = World::new(vec![Link::new(mbps, 0.0)], seed);
+            world.application_stage = (spin + 30e3, 3e3);
+            world.service = (spin + 1e3, 100.0);
+            world.kernel_stamps = false;
+            assert_close(
+                &ask(&mut world, None),
+                mbps,
+                0.05,
+                &format!("{mbps} Mb/s, spin {spin} ns, seed {seed}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_host_slower_than_its_link_yields_a_bound_that_holds() {
+    for (mbps, spin) in
+        [(1000, 20e3), (1000, 50e3), (1000, 80e3), (100, 150e3), (10_000, 5e3), (400_000, 0.0)]
+    {
+        for seed in 0..5 {
+            let mut world = World::new(vec![Link::new(mbps, 0.0)], seed);
+            world.application_stage = (spin + 30e3, 3e3);
+            world.service = (spin + 1e3, 100.0);
+            world.kernel_stamps = false;
+            let report = ask(&mut world, None);
+            let finding = capacity(&report);
+            assert!(matches!(finding, Finding::Bound { side: Side::Lower, .. }), "{mbps} {spin} {report:?}");
+            assert_eq!(finding.holds(mbps as f64 * 1e6), Some(true), "{mbps} {spin} {finding:?}");
+        }
+    }
+}
+
+#[test]
+fn cross_traffic_before_the_end_link() {
+    for mbps in RATES {
+        for load in [0.3, 0.6] {
+            for vantage in [Vantage::Capture, Vantage::Application] {
+                for seed in 0..5 {
+                    let links = vec![Link::new(1000, 0.0), Link::new(1000, load), Link::new(mbps, 0.0)];
+                    let mut world = World::new(links, seed);
+                    let report = ask(&mut world, Some(vantage));
+                    assert_close(
+                        &report,
+                        mbps,
+                        0.05,
+                        &format!("{mbps} Mb/s, load {load}, {vantage:?}, seed {seed}"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_narrower_link_before_the_end_link_is_warned_of() {
+    for (narrow, mbps) in [(10, 100), (100, 1000), (50, 100), (300, 1000)] {
+        for seed in 0..5 {
+            let mut world =
+                World::new(vec![Link::new(1000, 0.0), Link::new(narrow, 0.0), Link::new(mbps, 0.0)], seed);
+            let report = ask(&mut world, Some(Vantage::Capture));
+            assert!(warned(&report, "not the limit"), "{narrow} before {mbps}, seed {seed}: {report:?}");
+            assert_eq!(
+                capacity(&report).holds(mbps as f64 * 1e6),
+                Some(true),
+                "{narrow} before {mbps}: {report:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_application_stamps_cannot_tell_is_said() {
+    // Behind 100 Mb/s a link of 1 Gb/s; a wake-up of 50 us hides all but the narrow link.
+    let mut world = World::new(vec![Link::new(100, 0.0), Link::new(1000, 0.0)], 1);
+    world.application_stage = (50e3, 3e3);
+    let report = ask(&mut world, Some(Vantage::Application));
+    assert!(warned(&report, "narrowe"), "{report:?}");
+}
+
+#[test]
+fn no_probe_arrives() {
+    let mut world = World::new(vec![Link::new(100, 0.0)], 1);
+    world.loss = 1.0;
+    let finding = capacity(&ask(&mut world, None));
+    assert!(
+        matches!(finding, Finding::Unmeasurable { ref reason } if reason.contains("no probe")),
+        "{finding:?}"
+    );
+}
+
+#[test]
+fn half_of_all_packets_are_lost() {
+    for seed in 0..5 {
+        let mut world = World::new(vec![Link::new(100, 0.0)], seed);
+        world.loss = 0.5;
+        assert_close(&ask(&mut world, None), 100, 0.05, "loss");
+    }
+}
+
+#[test]
+fn a_burst_delivered_as_one_tells_nothing() {
+    let mut world = World::new(vec![Link::new(1_000_000, 0.0)], 1);
+    world.service = (0.0, 0.0);
+    world.application_stage = (900e3, 0.0);
+    let finding = capacity(&ask(&mut world, Some(Vantage::Application)));
+    assert!(matches!(finding, Finding::Unmeasurable { .. }), "{finding:?}");
+}
+
+#[test]
+fn one_packet_size_is_not_enough() {
+    let mut world = World::new(vec![Link::new(100, 0.0)], 1);
+    world.facts.max_size = Bytes(87);
+    let finding = capacity(&ask(&mut world, None));
+    assert!(
+        matches!(finding, Finding::Unmeasurable { ref reason } if reason.contains("two sizes")),
+        "{finding:?}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn any_rate_under_any_clock(mbps in 5..1500u64, offset in -1e15..1e15f64, skew_ppm in -150.0..150.0f64,
+                                tick in prop_oneof![Just(1), Just(1000)], seed: u64) {
+        let mut world = World::new(vec![Link::new(10_000, 0.0), Link::new(mbps, 0.0)], seed);
+        (world.offset, world.skew_ppm) = (offset, skew_ppm);
+        world.facts.resolution = Nanos(tick);
+        let report = ask(&mut world, None);
+        let finding = capacity(&report);
+        let value = finding.estimate();
+        prop_assert!(value.is_some_and(|value| (value / (mbps as f64 * 1e6) - 1.0).abs() < 0.05), "{:?}", report);
+    }
+
+    #[test]
+    fn is_invariant_to_a_shift_of_time(shift in -1_000_000_000_000i64..1_000_000_000_000, seed: u64) {
+        let ask_at = |offset: f64| {
+            let mut world = World::new(vec![Link::new(100, 0.3)], seed);
+            world.skew_ppm = 0.0;
+            world.offset = offset;
+            ask(&mut world, None)
+        };
+        prop_assert_eq!(ask_at(0.0), ask_at(shift as f64));
+    }
+}
