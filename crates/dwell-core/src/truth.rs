@@ -16,11 +16,14 @@ use std::collections::BTreeMap;
 pub fn truths<'a>(passages: impl IntoIterator<Item = &'a Passage>) -> BTreeMap<Quantity, f64> {
     let mut seen: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
     let mut note = |quantity, span: Nanos| seen.entry(quantity).or_default().push(span.as_f64());
+    // Where the clocks run apart, the offset is the one at the start of the run.
+    let mut offset = None;
     for passage in passages {
         let Some(truth) = &passage.truth else { continue };
         let heading = truth.first().copied().flatten();
         match passage.observation.direction {
             Direction::Forward => {
+                offset = offset.or_else(|| clock_offset(passage));
                 if let Some(heading) = heading {
                     lone(&heading, &mut note);
                 }
@@ -35,7 +38,17 @@ pub fn truths<'a>(passages: impl IntoIterator<Item = &'a Passage>) -> BTreeMap<Q
             }
         }
     }
-    seen.into_iter().filter_map(|(quantity, spans)| Some((quantity, median(&spans)?))).collect()
+    let mut truths: BTreeMap<_, _> =
+        seen.into_iter().filter_map(|(quantity, spans)| Some((quantity, median(&spans)?))).collect();
+    truths.extend(offset.map(|offset| (Quantity::ClockOffset, offset.as_f64())));
+    truths
+}
+
+/// The receiver's clock minus the sender's, as a packet's stamps and their true times show them.
+fn clock_offset(passage: &Passage) -> Option<Nanos> {
+    let (fate, truth) = (passage.observation.fates.first()?, passage.truth.as_ref()?.first()?.as_ref()?);
+    let receiver = fate.arrival?.stamps.application - truth.stamped;
+    Some(receiver - (fate.sent.application - truth.handed_over))
 }
 
 fn lone(packet: &PacketTruth, note: &mut impl FnMut(Quantity, Nanos)) {

@@ -128,7 +128,8 @@ impl Run {
         if let Some(writer) = self.writer {
             writer.finish(&self.found)?;
         }
-        let circumstances = self.world.circumstances();
+        let mut circumstances = self.world.circumstances();
+        circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
         Ok(Finished { ask: self.ask, circumstances, facts: self.facts, found: self.found, seen: self.seen })
     }
 }

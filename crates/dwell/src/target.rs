@@ -3,9 +3,10 @@
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use dwell_core::{BitRate, Circumstances, HostFacts, LoadLimit, Quantity};
+use dwell_lab::{Lab, LabOptions};
 use dwell_net::protocol::PORT;
 use dwell_net::{ConnectConfig, LivePath};
 use dwell_sim::{Scenario, SimPath};
@@ -79,7 +80,10 @@ impl TargetArgs {
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         match self.on {
             On::Live => self.live(),
-            On::Kernel | On::Sim => scenario_world(&load(Path::new(&self.host))?, self.on, seed),
+            On::Kernel | On::Sim => {
+                let scenario = load(Path::new(&self.host))?;
+                Bed::make(&scenario, self.on == On::Kernel, seed)?.open(seed)
+            }
         }
     }
 
@@ -98,9 +102,12 @@ impl TargetArgs {
         Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
     }
 
+}
+
+impl Load {
     /// The settings that a record keeps.
     pub(crate) fn config(&self) -> BTreeMap<String, String> {
-        [("max-load".to_owned(), self.load.max_load.to_string())].into()
+        [("max-load".to_owned(), self.max_load.to_string())].into()
     }
 }
 
@@ -113,36 +120,43 @@ pub(crate) fn load(file: &Path) -> Result<Scenario> {
 pub(crate) enum Bed {
     /// Built anew for each run: that costs nothing.
     Sim(Box<Scenario>),
+    /// Built and checked once.
+    Lab(Lab, Box<Scenario>),
+}
+
+/// Makes labs possible without privileges, where the system lets users make namespaces. Before any thread starts.
+pub(crate) fn allow_labs() -> Result<()> {
+    dwell_lab::enter_user_namespace()?;
+    Ok(())
 }
 
 impl Bed {
-    /// In the lab, or else in the simulator.
-    pub(crate) fn make(scenario: &Scenario, lab: bool, _seed: u64) -> Result<Self> {
-        if lab {
-            bail!("lab");
+    /// In the lab, or else in the simulator. A lab measures itself first: every result of it carries that.
+    pub(crate) fn make(scenario: &Scenario, lab: bool, seed: u64) -> Result<Self> {
+        let scenario = Box::new(scenario.clone());
+        if !lab {
+            return Ok(Self::Sim(scenario));
         }
-        Ok(Self::Sim(Box::new(scenario.clone())))
+        allow_labs()?;
+        let lab = Lab::up(&scenario, LabOptions { seed, ..LabOptions::default() })?;
+        lab.check()?;
+        Ok(Self::Lab(lab, scenario))
     }
 
     /// A world for one run.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
-        match self {
-            Self::Sim(scenario) => Ok(Box::new(simulated(scenario, seed))),
-        }
+        Ok(match self {
+            Self::Sim(scenario) => Box::new(simulated(scenario, seed)),
+            Self::Lab(lab, scenario) => {
+                let path = lab.connect()?;
+                let circumstances = path.circumstances();
+                Box::new(Carried { path, circumstances, truths: truths(scenario) })
+            }
+        })
     }
 }
 
-/// A scenario as a world.
-pub(crate) fn scenario_world(scenario: &Scenario, on: On, seed: u64) -> Result<Box<dyn World>> {
-    Ok(match on {
-        On::Sim => Box::new(simulated(scenario, seed)),
-        On::Live | On::Kernel => bail!("kernel"),
-    })
-}
-
 fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
-    let path = SimPath::new(scenario, seed);
-    let truth = path.truth();
     let host = HostFacts { dwell: env!("CARGO_PKG_VERSION").to_owned(), ..HostFacts::default() };
     let circumstances = Circumstances {
         world: "simulator".to_owned(),
@@ -151,15 +165,12 @@ fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
         notes: [("scenario".to_owned(), scenario.name.clone())].into(),
         ..Circumstances::default()
     };
-    let mut truths = built_in(scenario);
-    truths.insert(Quantity::ClockOffset, truth.offset.as_f64());
-    truths.insert(Quantity::ClockSkew, truth.skew_ppm);
-    Carried { path, circumstances, truths }
+    Carried { path: SimPath::new(scenario, seed), circumstances, truths: truths(scenario) }
 }
 
-/// What a scenario says of the links.
-fn built_in(scenario: &Scenario) -> BTreeMap<Quantity, f64> {
-    let end_link = scenario.links.last().and_then(|link| link.rate);
-    let capacity = end_link.map(|BitRate(bps)| (Quantity::EndLinkCapacity, bps as f64));
-    capacity.into_iter().collect()
+/// What a scenario itself says: its last link, and how its clocks run apart.
+fn truths(scenario: &Scenario) -> BTreeMap<Quantity, f64> {
+    let truth = SimPath::new(scenario, 0).truth();
+    let capacity = truth.end_link.map(|BitRate(bps)| (Quantity::EndLinkCapacity, bps as f64));
+    capacity.into_iter().chain([(Quantity::ClockSkew, truth.skew_ppm)]).collect()
 }

@@ -9,7 +9,7 @@ use crate::screen::report_text;
 use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use dwell_core::host::knee::Knee as EndLink;
+use dwell_core::capacity::EndLink;
 use dwell_core::{Quantity, Report};
 use serde_json::{Map, Value, json};
 use std::time::Duration;

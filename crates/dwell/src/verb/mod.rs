@@ -59,7 +59,7 @@ pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output
         method: method.map(str::to_owned),
         stamps,
         seed: output.seed,
-        config: target.config(),
+        config: target.load.config(),
     };
     conclude(verb, world, ask, target.load.max_load, output)
 }

@@ -4,7 +4,7 @@ use crate::failure::bad_argument;
 use crate::verb::capacity;
 use crate::verb::ppt::PptMethod;
 use anyhow::{Context, Result, anyhow};
-use dwell_core::host::knee::Knee as EndLink;
+use dwell_core::capacity::EndLink;
 use dwell_core::{Method, PathFacts, Quantity, Vantage};
 use dwell_sim::{Ranges, Scenario, ScenarioError};
 use serde::Deserialize;

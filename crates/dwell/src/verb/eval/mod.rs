@@ -50,6 +50,9 @@ impl EvalArgs {
         let mut grid = Grid::load(&self.grid)?;
         grid.runs = self.runs.unwrap_or(grid.runs);
         let conditions = grid.conditions(output.seed)?;
+        if grid.world == EvalWorld::Lab {
+            crate::target::allow_labs()?;
+        }
         let began = Instant::now();
         let mut judge =
             Judge { grid: &grid, share: self.load.max_load, rows: Vec::new(), failures: Vec::new() };
@@ -146,7 +149,6 @@ impl Judge<'_> {
                 condition: condition.settings.clone(),
                 run: run_number,
                 method: spec.name.stage().to_owned(),
-                stamps: spec.stamps,
             };
             if spec.name == MethodName::EndLink {
                 self.judge(&origin, &run, capacity::STAGE, &report, took);
@@ -173,7 +175,7 @@ impl Judge<'_> {
         for (quantity, finding) in &report.findings {
             if self.grid.wants(*quantity) {
                 let judgement = Judgement { truth: truth.get(quantity).copied(), finding: finding.clone() };
-                self.rows.push(Row::new(origin, *quantity, judgement, effort, seconds));
+                self.rows.push(Row::new(origin, report.stamps, *quantity, judgement, effort, seconds));
             }
         }
     }

@@ -46,13 +46,13 @@ pub(super) struct Origin {
     pub(super) condition: BTreeMap<String, Value>,
     pub(super) run: u32,
     pub(super) method: String,
-    pub(super) stamps: Vantage,
 }
 
 impl Row {
     /// A finding beside the truth.
     pub(super) fn new(
         origin: &Origin,
+        stamps: Vantage,
         quantity: Quantity,
         judgement: Judgement,
         effort: Effort,
@@ -69,7 +69,7 @@ impl Row {
             }
             Finding::Unmeasurable { reason } => (None, None, None, Some(reason.clone())),
         };
-        let Origin { world, condition, run, method, stamps } = origin.clone();
+        let Origin { world, condition, run, method } = origin.clone();
         Self {
             world,
             condition,
