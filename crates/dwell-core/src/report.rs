@@ -198,6 +198,12 @@ pub enum Quantity {
     EndLink,
     /// Share of packets lost.
     Loss,
+    /// The same from the host under test to this one.
+    ReverseLoss,
+    /// Sum of both one-way delays; no clock's offset is in it.
+    RoundTrip,
+    /// 95th percentile of the one-way delay over its least (RFC 5481).
+    DelayVariation,
 }
 
 impl Quantity {
@@ -222,6 +228,9 @@ impl Quantity {
             Self::Path => "path",
             Self::EndLink => "end_link",
             Self::Loss => "loss",
+            Self::ReverseLoss => "reverse_loss",
+            Self::RoundTrip => "round_trip",
+            Self::DelayVariation => "delay_variation",
         }
     }
 }

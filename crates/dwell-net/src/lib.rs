@@ -1,6 +1,7 @@
 //! The edge of the machine: sockets and their time stamps, the agent.
 
 mod agent;
+mod allowance;
 mod channel;
 pub mod clock;
 mod facts;

@@ -1,5 +1,6 @@
 //! A live path: trains between this host and an agent.
 
+use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
 use crate::facts;
@@ -9,16 +10,16 @@ use crate::pace::Pacer;
 use crate::probe::{Framing, HELLO, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
 use crate::protocol::{Announcement, ClockReading, Limits, PORT, Refusal, Reply, Request};
-use crate::socket::{Burst, ProbeSocket};
+use crate::socket::ProbeSocket;
 use dwell_core::{
-    Arrival, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Observation, Passage, Path,
-    PathFacts, Stamps,
+    Arrival, Bytes, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Observation, Passage,
+    Path, PathFacts, Stamps,
 };
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 /// To which agent, and as whom.
@@ -181,6 +182,12 @@ pub enum LiveError {
     /// The agent will not.
     #[error("the agent refuses: {0}")]
     Refused(Refusal),
+    /// The agent's probes do not reach this host.
+    #[error("no probe arrives from {address}: something drops UDP from port {port} to this host; let it through to measure this direction", port = .address.port())]
+    ReverseDropped {
+        /// The agent's address.
+        address: SocketAddr,
+    },
     /// A clock was stepped, so that stamps before and after do not fit together.
     #[error(
         "the clock of {host} was stepped by {step} in the middle of the run; measure again when it is steady"
@@ -207,6 +214,9 @@ struct Link {
     resolution: Nanos,
     /// The least time that an exchange on the control channel took.
     round_trip: Nanos,
+    /// Whether the agent's probes reach this host.
+    proven: bool,
+    allowance: Allowance,
     near_clock: ClockReading,
     far_clock: ClockReading,
     /// Sequence of the next packet.
@@ -229,7 +239,17 @@ impl LivePath {
     pub fn connect(config: ConnectConfig) -> Result<Self, ConnectError> {
         let mut link = Link::open(&config)?;
         let framing = Framing::of(link.address.ip());
-        let max_size = mtu::search(&mut link, framing)?;
+        let sendable =
+            facts::mtu_towards(link.local.ip()).map_or(Bytes(u64::MAX), |mtu| framing.size_of_mtu(mtu));
+        let forward = Sizing { link: &mut link, direction: Direction::Forward, ceiling: sendable };
+        let largest_forward = mtu::search(forward, framing)?;
+        let largest_reverse = if link.proven {
+            let reverse = Sizing { link: &mut link, direction: Direction::Reverse, ceiling: largest_forward };
+            Some(mtu::search(reverse, framing)?)
+        } else {
+            None
+        };
+        let max_size = largest_reverse.unwrap_or(largest_forward);
         let near_facts = facts::gather(link.local.ip(), link.prober.placed());
         let facts =
             PathFacts { max_size, min_size: framing.min_size(), resolution: link.resolution, end_link: None };
@@ -360,12 +380,13 @@ impl Link {
         let endpoint = Endpoint { socket, seal, framing, before_stamp: Nanos::ZERO, pacer: Pacer::default() };
         let placement = Placement { core: config.core, real_time: config.real_time };
         let prober = Prober::start(endpoint, placement).map_err(ConnectError::NoStamps)?;
-        match knock(&mut channel, &prober, framing).map_err(failed)? {
+        match knock(&mut channel, &prober).map_err(failed)? {
             Reply::Heard { .. } => {}
             Reply::NotHeard => return Err(ConnectError::ProbesDropped { address }),
             Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
             other => return Err(failed(unexpected(&other))),
         }
+        let proven = prove(&mut channel, &prober, round_trip).map_err(failed)?;
         Ok(Self {
             channel,
             prober,
@@ -375,6 +396,8 @@ impl Link {
             far_facts: welcome.facts,
             resolution: welcome.resolution,
             round_trip,
+            proven,
+            allowance: Allowance::STRICT,
             near_clock: ClockReading::now(),
             far_clock: welcome.clock,
             next: 0,
@@ -398,7 +421,14 @@ impl Link {
         if self.next.checked_add(packets as u32).is_none_or(|end| end >= HELLO) {
             self.next = 0;
         }
+        if direction == Direction::Reverse && !self.proven {
+            return Err(CarryError::Live(LiveError::ReverseDropped { address: self.address }));
+        }
         let announcement = Announcement { first: self.next, grace, fleet: fleet.to_vec() };
+        let now = clock::monotonic();
+        let wait = self.allowance.wait(now, &self.limits, &announcement);
+        std::thread::sleep(Duration::from_nanos(wait.0.unsigned_abs()));
+        self.allowance.enter(now + wait, &self.limits, &announcement);
         self.next += packets as u32;
         let (sent, seen) = match direction {
             Direction::Forward => self.forward(announcement)?,
@@ -521,17 +551,13 @@ fn round_trip(channel: &mut Channel) -> Result<Nanos, ChannelError> {
 }
 
 /// Sends hello packets until the agent says whether it heard one.
-fn knock(channel: &mut Channel, prober: &Prober, framing: Framing) -> Result<Reply, ChannelError> {
+fn knock(channel: &mut Channel, prober: &Prober) -> Result<Reply, ChannelError> {
     let (stop, stopped) = sync_channel::<()>(0);
     let knocking = prober.run(move |endpoint| {
-        let mut hello = vec![0; framing.payload(framing.min_size()).unwrap_or_default()];
-        endpoint.seal.write(&mut hello, HELLO, Direction::Forward);
         loop {
-            // A hello that the kernel refuses is one that was not heard.
-            let _ = endpoint.socket.send(&mut Burst::new(&[&hello]));
+            endpoint.send_hello();
             let pause = stopped.recv_timeout(Duration::from_millis(20));
-            if pause != Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                // Their transmit stamps are of no fleet.
+            if pause != Err(RecvTimeoutError::Timeout) {
                 return endpoint.forget_departures();
             }
         }
@@ -540,6 +566,40 @@ fn knock(channel: &mut Channel, prober: &Prober, framing: Framing) -> Result<Rep
     drop(stop);
     knocking.wait()??;
     reply
+}
+
+/// How often a challenge is asked for before the agent's probes count as dropped: each takes two packets.
+const CHALLENGES: usize = 8;
+
+/// Shows the agent that this host receives where its probes come from. Tells whether it does.
+fn prove(channel: &mut Channel, prober: &Prober, round_trip: Nanos) -> Result<bool, ChannelError> {
+    let patience = Nanos::from_millis(50) + round_trip * 4;
+    for _ in 0..CHALLENGES {
+        channel.send(&Request::Challenge)?;
+        let challenge = prober
+            .run(move |endpoint| {
+                // Twice: one may be lost, and the agent answers but one.
+                endpoint.send_hello();
+                endpoint.send_hello();
+                let sequence = endpoint.next_sequence(Direction::Reverse, patience)?;
+                endpoint.forget_departures()?;
+                Ok::<_, io::Error>(sequence)
+            })
+            .wait()??;
+        match channel.receive(CONTROL_PATIENCE)? {
+            Reply::Challenged | Reply::NotHeard => {}
+            other => return Err(unexpected(&other)),
+        }
+        let Some(sequence) = challenge else { continue };
+        channel.send(&Request::Proof { sequence })?;
+        match channel.receive(CONTROL_PATIENCE)? {
+            Reply::Proven(true) => return Ok(true),
+            // The answer to an earlier challenge, that was late.
+            Reply::Proven(false) => {}
+            other => return Err(unexpected(&other)),
+        }
+    }
+    Ok(false)
 }
 
 fn unexpected(reply: &Reply) -> ChannelError {
@@ -564,7 +624,9 @@ fn passages(fleet: &[Departure], sent: &[Stamps], seen: &[Option<Seen>]) -> Vec<
         let of_train = from..from + packets.len();
         from = of_train.end;
         let seen = &seen[of_train.clone()];
-        let place = |one: &Seen| seen.iter().flatten().filter(|other| other.order < one.order).count() as u32;
+        let mut orders: Vec<u32> = seen.iter().flatten().map(|one| one.order).collect();
+        orders.sort_unstable();
+        let place = |one: &Seen| orders.partition_point(|order| *order < one.order) as u32;
         let fates = packets.iter().zip(&sent[of_train]).zip(seen).map(|((packet, sent), seen)| Fate {
             packet: *packet,
             sent: *sent,
@@ -576,12 +638,21 @@ fn passages(fleet: &[Departure], sent: &[Stamps], seen: &[Option<Seen>]) -> Vec<
     fleet.iter().map(passage).collect()
 }
 
-impl mtu::Carrier for Link {
+/// The search for how large packets may be, in one direction.
+struct Sizing<'a> {
+    link: &'a mut Link,
+    direction: Direction,
+    ceiling: Bytes,
+}
+
+impl mtu::Carrier for Sizing<'_> {
     type Error = ConnectError;
 
     fn arrives(&mut self, fleet: &[Departure]) -> Result<Vec<bool>, ConnectError> {
-        let address = self.address;
-        let passages = self.carry(fleet, Direction::Forward).map_err(|error| match error {
+        let address = self.link.address;
+        let mut fleet = fleet.to_vec();
+        fleet.iter_mut().for_each(|departure| departure.train.direction = self.direction);
+        let passages = self.link.carry(&fleet, self.direction).map_err(|error| match error {
             CarryError::BeforeStart(source) | CarryError::Midway(source) => {
                 ConnectError::Channel { address, source }
             }
@@ -593,10 +664,10 @@ impl mtu::Carrier for Link {
     }
 
     fn nothing_arrives(&self) -> ConnectError {
-        ConnectError::ProbesDropped { address: self.address }
+        ConnectError::ProbesDropped { address: self.link.address }
     }
 
-    fn largest_sendable(&self) -> Option<u64> {
-        facts::mtu_towards(self.local.ip())
+    fn ceiling(&self) -> Bytes {
+        self.ceiling
     }
 }

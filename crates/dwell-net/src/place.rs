@@ -39,10 +39,11 @@ pub fn real_time_priority(priority: i32) -> bool {
     result == 0
 }
 
-/// Keeps the process's memory from being paged out, now and later. Tells whether it was permitted.
+/// Keeps the memory that the process has now from being paged out. Tells whether it was permitted. (Not what it will
+/// have: where a limit is set on locked memory, every later allocation over it would fail.)
 #[must_use]
 pub fn lock_memory() -> bool {
-    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok()
+    mlockall(MlockAllFlags::MCL_CURRENT).is_ok()
 }
 
 /// Lets the calling thread's timers fire as late as one nanosecond instead of the usual 50 us.

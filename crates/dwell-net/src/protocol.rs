@@ -73,6 +73,14 @@ pub enum Request {
         /// The key.
         key: [u8; 16],
     },
+    /// A hello packet is on its way: send a challenge to where it came from, no longer than it, which only
+    /// who receives there can know.
+    Challenge,
+    /// The sequence of the challenge.
+    Proof {
+        /// The sequence.
+        sequence: u32,
+    },
     /// A fleet is about to be sent: listen, say `Ready`, and tell with `Arrived` what came.
     Forward(Announcement),
     /// The last packet of the announced fleet was sent.
@@ -121,6 +129,10 @@ pub enum Reply {
     },
     /// No hello packet came in time.
     NotHeard,
+    /// A challenge was sent.
+    Challenged,
+    /// Whether the proof is good; if so, reverse fleets may be asked for.
+    Proven(bool),
     /// It listens for the announced fleet.
     Ready,
     /// What became of the announced fleet.
@@ -190,7 +202,7 @@ pub struct Limits {
     pub sessions_per_peer: u32,
     /// Packets of one fleet: what a session may hold in memory.
     pub packets_per_fleet: u32,
-    /// Bytes on the wire each second, of one session, over a fleet and a second more.
+    /// Bytes on the wire each second, of one session; for a second's worth it may be faster.
     pub bytes_per_second: u64,
     /// Packets each second, in the same way.
     pub packets_per_second: u64,
@@ -255,6 +267,21 @@ impl fmt::Display for Refusal {
 }
 
 impl Limits {
+    /// How far a fleet may be ahead of the allowed rates.
+    pub const AHEAD: Nanos = Nanos::from_secs(1);
+
+    /// The time that a fleet takes at the allowed rates.
+    #[must_use]
+    pub fn cost(&self, fleet: &[Departure]) -> Nanos {
+        let trains = fleet.iter().map(|departure| &departure.train);
+        let (bytes, packets) = trains.fold((0u64, 0u64), |(bytes, packets), train| {
+            (bytes.saturating_add(train.bytes().0), packets + train.packets.len() as u64)
+        });
+        let seconds = |amount: u64, each_second: u64| amount as f64 / each_second.max(1) as f64;
+        let slower = seconds(bytes, self.bytes_per_second).max(seconds(packets, self.packets_per_second));
+        Nanos::from_f64(slower * 1e9)
+    }
+
     /// Whether a fleet stays within the limits that hold for one alone.
     ///
     /// # Errors
@@ -276,17 +303,11 @@ impl Limits {
             let limit = self.fleet_duration;
             return Err(Refusal::Load(format!("a fleet that takes {duration}; at most {limit}")));
         }
-        let allowed = |each_second: u64| (each_second as f64 * (duration.as_secs_f64() + 1.0)) as u64;
-        let bytes: u64 =
-            announcement.fleet.iter().map(|departure| departure.train.bytes().0).fold(0, u64::saturating_add);
-        if bytes > allowed(self.bytes_per_second) {
-            let limit = self.bytes_per_second;
-            return Err(Refusal::Load(format!("{bytes} bytes within {duration}; at most {limit} a second")));
-        }
-        if packets as u64 > allowed(self.packets_per_second) {
-            let limit = self.packets_per_second;
+        let ahead = self.cost(&announcement.fleet) - duration;
+        if ahead > Self::AHEAD {
+            let (bytes, packets) = (self.bytes_per_second, self.packets_per_second);
             return Err(Refusal::Load(format!(
-                "{packets} packets within {duration}; at most {limit} a second"
+                "a fleet that at {bytes} bytes and {packets} packets a second takes {ahead} longer than planned"
             )));
         }
         Ok(())

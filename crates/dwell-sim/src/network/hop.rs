@@ -120,36 +120,28 @@ impl Hop {
     /// Works off all arrivals up to `horizon`, cross traffic before a packet that comes at the same instant.
     pub(super) fn work_off(&mut self, horizon: Picos, mut exits: impl FnMut(Exit)) {
         loop {
-            let from_before = self.arrivals.front().map_or(Picos::MAX, |arrival| arrival.at);
-            let (index, crossing) = self.next_crossing();
-            if crossing <= from_before {
-                if crossing > horizon || index == usize::MAX {
-                    return;
+            let arrival = self.arrivals.front().map(|arrival| arrival.at);
+            match (self.next_crossing(), arrival) {
+                (Some((index, at)), _) if at <= horizon && arrival.is_none_or(|arrival| at <= arrival) => {
+                    let source = &mut self.sources[index];
+                    let (size, links_left) = (source.size, source.hops);
+                    source.step();
+                    self.carry(Arrival { at, size, parcel: Parcel::Cross { links_left } }, &mut exits);
                 }
-                let source = &mut self.sources[index];
-                let (size, links_left) = (source.size, source.hops);
-                source.step();
-                self.carry(Arrival { at: crossing, size, parcel: Parcel::Cross { links_left } }, &mut exits);
-            } else {
-                if from_before > horizon {
-                    return;
+                (_, Some(at)) if at <= horizon => {
+                    if let Some(arrival) = self.arrivals.pop_front() {
+                        self.carry(arrival, &mut exits);
+                    }
                 }
-                if let Some(arrival) = self.arrivals.pop_front() {
-                    self.carry(arrival, &mut exits);
-                }
+                _ => return,
             }
         }
     }
 
     /// The source whose packet comes next, and when.
-    fn next_crossing(&self) -> (usize, Picos) {
-        let mut first = (usize::MAX, Picos::MAX);
-        for (index, source) in self.sources.iter().enumerate() {
-            if source.next < first.1 {
-                first = (index, source.next);
-            }
-        }
-        first
+    fn next_crossing(&self) -> Option<(usize, Picos)> {
+        let next = self.sources.iter().map(|source| source.next).enumerate();
+        next.min_by_key(|(_, at)| *at)
     }
 
     /// Queues, sends and propagates one packet.
@@ -198,7 +190,7 @@ impl Hop {
                 let full = match self.link.queue {
                     QueueLimit::Unlimited => false,
                     QueueLimit::Packets(limit) => self.waiting.len() as u64 >= limit,
-                    QueueLimit::Bytes(limit) => self.waiting_bytes + size.0 > limit.0,
+                    QueueLimit::Bytes(limit) => self.waiting_bytes.saturating_add(size.0) > limit.0,
                 };
                 if full {
                     return None;

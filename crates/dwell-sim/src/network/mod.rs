@@ -162,5 +162,5 @@ impl Network {
 
 /// The nearest nanosecond.
 fn rounded(at: Picos) -> Nanos {
-    Nanos((at + PICOS / 2).div_euclid(PICOS))
+    Nanos(at.saturating_add(PICOS / 2).div_euclid(PICOS))
 }

@@ -319,7 +319,8 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
         .map(|pair| pair.gap - pair.dispersion)
         .collect();
     let differential = quantile_interval(&sorted(&lone), 0.5).filter(|_| lone.len() >= LEAST);
-    let late = late(order, waits, delay.value);
+    // Above the border's interval: within it the path's jitter decides, not cross traffic.
+    let late = late(order, waits, delay.high + resolution);
     Break {
         stage: stage(&stages, delay, late, service.value.clamp(0.0, TURN_ROUND), resolution),
         stages,
@@ -337,17 +338,14 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
 const TURN_ROUND: f64 = 1_000.0;
 
 /// The share of late pairs up to which the path counts as free: stray interrupts make a few.
-pub(super) const FREE: f64 = 0.03;
-
-/// Share of the clean packets among which the value of A is taken on a busy path.
-const CORE: f64 = 0.3;
+pub(super) const FREE: f64 = 0.05;
 
 /// The median of A from TS_h - t_h - D, which is A itself on a free path, and A plus the wait of P_h on a busy one.
 ///
 /// On a busy path a share of the packets passes without waiting, and the others are slower by their wait, which no
 /// two share: so A stands where the delays are densest, as in papers/000 section 2.3. Of the packets that would
-/// remain if as many heading packets had waited as trailing ones were late (somewhat more have), the densest
-/// [`CORE`] gives the value, and the densest half the interval.
+/// remain if as many heading packets had waited as trailing ones were late (somewhat more have), the densest place
+/// gives the value, and the densest half the interval.
 fn stage(stages: &[f64], delay: Estimate, late: f64, turn_round: f64, resolution: f64) -> Estimate {
     let nothing = Estimate { value: 0.0, low: 0.0, high: 0.0 };
     let at = |p: f64| quantile_interval(stages, p).unwrap_or(nothing);
@@ -355,13 +353,14 @@ fn stage(stages: &[f64], delay: Estimate, late: f64, turn_round: f64, resolution
         at(0.5)
     } else {
         let clean = 1.0 - late;
-        let value = densest(stages, clean * CORE).and_then(median).unwrap_or(0.0);
+        let ceiling = at(clean / 2.0);
+        let value = half_sample_mode(stages).unwrap_or(ceiling.value).min(ceiling.value);
         let half = densest(stages, clean / 2.0).unwrap_or(stages);
         let below = stages.iter().filter(|stage| **stage < value).count() as f64 / stages.len().max(1) as f64;
         Estimate {
             value,
             low: half.first().copied().unwrap_or(value).min(at(below).low),
-            high: half.last().copied().unwrap_or(value).max(at(clean / 2.0).high),
+            high: half.last().copied().unwrap_or(value).max(ceiling.high),
         }
     };
     // Independent: the sampling of A, the place of D, the stamps' grid.

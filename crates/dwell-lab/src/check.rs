@@ -1,0 +1,278 @@
+//! The lab measures itself: what was asked against what the kernel's stamps say was delivered.
+
+use crate::error::LabError;
+use crate::forwarder::Carried;
+use crate::placement::Cores;
+use crate::salvo::{self, SMALLEST, Shot};
+use crate::testbed::{Carriage, Testbed};
+use crate::verdict::{self, Verdict};
+use dwell_core::{BitRate, Bytes, Direction, Nanos};
+use dwell_sim::{LinkSpec, Scenario};
+use serde::{Deserialize, Serialize};
+
+/// Quartiles.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    /// A quarter lies below.
+    pub p25: Nanos,
+    /// Half.
+    pub median: Nanos,
+    /// Three quarters.
+    pub p75: Nanos,
+}
+
+impl Spread {
+    /// Of some times; `None` of none.
+    pub(crate) fn of(times: impl IntoIterator<Item = Nanos>) -> Option<Self> {
+        let mut sorted: Vec<Nanos> = times.into_iter().collect();
+        sorted.sort_unstable();
+        let at = |quarter: usize| sorted.get(sorted.len() * quarter / 4).copied();
+        Some(Self { p25: at(1)?, median: at(2)?, p75: at(3)? })
+    }
+
+    /// Between the quartiles.
+    #[must_use]
+    pub fn width(self) -> Nanos {
+        self.p75 - self.p25
+    }
+}
+
+/// A time that was asked of the lab, what it delivered, and packet by packet the difference.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// What the scenario asks; `None` where only its hosts' kernels could tell.
+    pub asked: Option<Spread>,
+    /// By kernel stamps.
+    pub delivered: Spread,
+    /// Delivered minus asked.
+    pub error: Option<Spread>,
+}
+
+/// What a lab carries of what its scenario asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabCheck {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// What carries the packets.
+    pub carriage: Carriage,
+    /// Where its threads run.
+    pub cores: Cores,
+    /// Whether they have real-time priority.
+    pub real_time: bool,
+    /// Size of the large packets of the check.
+    pub size: Bytes,
+    /// Packets sent, but for the flood.
+    pub sent: u64,
+    /// Lost as the scenario asks.
+    pub lost_as_asked: u64,
+    /// Lost by the lab, or by queues that the lab's kernel keeps.
+    pub lost_otherwise: u64,
+    /// Time between the two packets of a pair sent back to back.
+    pub dispersion: Option<Delivered>,
+    /// From the sending kernel's stamp to the receiving one's, of packets that went alone.
+    pub one_way_delay: Option<Delivered>,
+    /// How much longer a large packet alone takes than a small one: a token bucket passes both at once.
+    pub size_against_delay: Option<Delivered>,
+    /// Between the quartiles of the delay.
+    pub jitter: Option<Delivered>,
+    /// The narrowest link's, as the scenario has it.
+    pub rate_asked: Option<BitRate>,
+    /// The same as packets back to back show it, their frames' gaps counted.
+    pub rate_delivered: Option<BitRate>,
+    /// Small packets a second that it carried when as many were sent as it took.
+    pub packets_per_second: u64,
+    /// Processor time of the lab's own threads for each of them.
+    pub cost_per_packet: Nanos,
+    /// Share of one core that they took then.
+    pub own_share: f64,
+    /// Condition by condition: whether the lab carries it, or it is for the simulator alone.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// How much is sent. All of it together takes one to two seconds on a fast path.
+const PAIRS: usize = 60;
+const LONE: usize = 40;
+const TRAINS: usize = 5;
+const TRAIN: usize = 50;
+const WINDOW: u64 = 128;
+const FLOOD: Nanos = Nanos::from_millis(250);
+/// The longest that one part may take.
+const LONGEST: Nanos = Nanos::from_secs(3);
+
+/// What one part of the check sent, with what the engine asked of each packet, where there is an engine.
+struct Part {
+    shots: Vec<(Shot, Option<Carried>)>,
+}
+
+impl Part {
+    fn run(testbed: &Testbed, bursts: &[Vec<Bytes>], ground: Ground) -> Result<Self, LabError> {
+        let bytes = bursts.iter().map(|burst| burst.iter().copied().sum::<Bytes>()).max().unwrap_or_default();
+        // Twice what a burst takes, so that each finds the queues as if nothing of ours had been before.
+        let taken = ground.rate.map_or(Nanos::ZERO, |rate| rate.time_for(bytes));
+        let period = (taken * 2).max(Nanos::from_millis(2));
+        let count = i64::try_from(bursts.len()).unwrap_or(i64::MAX);
+        let affordable = (LONGEST.0 / period.0.max(1)).clamp(4, count) as usize;
+        testbed.write_down(true);
+        let shots = salvo::fire(testbed, &bursts[..affordable], period, ground.delay * 2 + taken * 4)?;
+        let asked = testbed.write_down(false);
+        Ok(Self { shots: paired(shots, &asked) })
+    }
+
+    /// Burst by burst of `length`.
+    fn bursts(&self, length: usize) -> impl Iterator<Item = &[(Shot, Option<Carried>)]> {
+        self.shots.chunks_exact(length)
+    }
+}
+
+/// Puts to each shot what the engine asked of it: frames enter the engine in the order of sending.
+fn paired(shots: Vec<Shot>, asked: &[Carried]) -> Vec<(Shot, Option<Carried>)> {
+    let mut sorted: Vec<&Carried> =
+        asked.iter().filter(|frame| frame.direction == Direction::Forward).collect();
+    sorted.sort_by_key(|frame| frame.entered);
+    let mut rest = sorted.into_iter();
+    let pair = |shot: Shot| (shot, rest.find(|frame| frame.size == shot.size).copied());
+    shots.into_iter().map(pair).collect()
+}
+
+/// What is known of the path before anything is sent.
+#[derive(Copy, Clone, Debug)]
+struct Ground {
+    rate: Option<BitRate>,
+    delay: Nanos,
+}
+
+/// The narrowest of the links.
+pub(crate) fn narrowest(links: &[LinkSpec]) -> Option<&LinkSpec> {
+    links.iter().filter(|link| link.rate.is_some()).min_by_key(|link| link.rate)
+}
+
+/// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty.
+fn empty_path(links: &[LinkSpec], size: Bytes) -> Nanos {
+    links
+        .iter()
+        .map(|link| {
+            let sent = link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(link.framing.padded(size)));
+            sent + link.propagation
+        })
+        .sum()
+}
+
+/// Measures the testbed that carries `scenario`.
+pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, LabError> {
+    let links = &scenario.links;
+    let size = scenario.max_size().min(Bytes(1502));
+    let narrow = narrowest(links);
+    let ground = Ground { rate: narrow.and_then(|link| link.rate), delay: empty_path(links, size) };
+    let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
+    let alternating = (0..LONE * 2).map(|turn| vec![if turn % 2 == 0 { size } else { SMALLEST }]);
+    let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
+    let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
+    let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
+
+    let all = || [&pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
+    let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
+    let lost_as_asked = all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
+    let occupied = narrow.map_or(size, |link| link.framing.occupied(size));
+    let one_way_delay = delays(lone.shots.iter().filter(|(shot, _)| shot.size == size));
+    let mut check = LabCheck {
+        scenario: scenario.name.clone(),
+        carriage: testbed.carriage,
+        cores: testbed.cores,
+        real_time: testbed.real_time,
+        size,
+        sent: all().count() as u64,
+        lost_as_asked,
+        lost_otherwise: lost.saturating_sub(lost_as_asked),
+        dispersion: dispersion(testbed.carriage, &pairs, ground.rate.map(|rate| rate.time_for(occupied))),
+        one_way_delay,
+        size_against_delay: size_against_delay(testbed.carriage, &lone, links, size),
+        jitter: one_way_delay.map(|delay| Delivered {
+            asked: delay.asked.map(|asked| same(asked.width())),
+            delivered: same(delay.delivered.width()),
+            error: delay.asked.map(|asked| same(delay.delivered.width() - asked.width())),
+        }),
+        rate_asked: ground.rate,
+        rate_delivered: delivered_rate(&trains, occupied),
+        packets_per_second: per_second(flood.carried, flood.span),
+        cost_per_packet: flood.processor_time / i64::try_from(flood.carried.max(1)).unwrap_or(i64::MAX),
+        own_share: flood.processor_time.as_f64() / flood.span.as_f64(),
+        verdicts: Vec::new(),
+    };
+    check.verdicts = verdict::on(&check, scenario);
+    Ok(check)
+}
+
+fn same(time: Nanos) -> Spread {
+    Spread { p25: time, median: time, p75: time }
+}
+
+fn per_second(count: u64, span: Nanos) -> u64 {
+    (count as f64 / span.as_secs_f64()).round() as u64
+}
+
+/// Delivered times, each with what was asked if that is known.
+fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
+    let asked: Vec<(Nanos, Nanos)> = times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
+    Some(Delivered {
+        asked: Spread::of(asked.iter().map(|(_, asked)| *asked)),
+        delivered: Spread::of(times.iter().map(|(time, _)| *time))?,
+        error: Spread::of(asked.iter().map(|(time, asked)| *time - *asked)),
+    })
+}
+
+fn delays<'a>(shots: impl Iterator<Item = &'a (Shot, Option<Carried>)>) -> Option<Delivered> {
+    let delay = |(shot, asked): &(Shot, Option<Carried>)| {
+        let asked = asked.and_then(|asked| Some(asked.due? - asked.entered));
+        Some((shot.came? - shot.left?, asked))
+    };
+    against(&shots.filter_map(delay).collect::<Vec<_>>())
+}
+
+fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Option<Delivered> {
+    let gap = |pair: &[(Shot, Option<Carried>)]| {
+        let [(first, before), (second, after)] = pair else { return None };
+        let asked = match carriage {
+            Carriage::Emulated => before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?)),
+            Carriage::Tbf | Carriage::Htb => serialised,
+            Carriage::Bridge => None,
+        };
+        Some((second.came? - first.came?, asked))
+    };
+    against(&pairs.bursts(2).filter_map(gap).collect::<Vec<_>>())
+}
+
+/// Neighbours of the two sizes, compared pair by pair.
+fn size_against_delay(
+    carriage: Carriage,
+    lone: &Part,
+    links: &[LinkSpec],
+    size: Bytes,
+) -> Option<Delivered> {
+    let serialised = empty_path(links, size) - empty_path(links, SMALLEST);
+    let difference = |pair: &[(Shot, Option<Carried>)]| {
+        let [(large, asked_large), (small, asked_small)] = pair else { return None };
+        let delay = |shot: &Shot| Some(shot.came? - shot.left?);
+        let asked = match carriage {
+            Carriage::Emulated => asked_large.zip(*asked_small).and_then(|(large, small)| {
+                Some((large.due? - large.entered) - (small.due? - small.entered))
+            }),
+            Carriage::Tbf | Carriage::Htb => Some(serialised),
+            Carriage::Bridge => None,
+        };
+        Some((delay(large)? - delay(small)?, asked))
+    };
+    against(&lone.bursts(2).filter_map(difference).collect::<Vec<_>>())
+}
+
+/// The median over the trains of what arrived, each packet with `occupied` bytes of the link.
+fn delivered_rate(trains: &Part, occupied: Bytes) -> Option<BitRate> {
+    let rate = |train: &[(Shot, Option<Carried>)]| {
+        let stamps: Vec<Nanos> = train.iter().filter_map(|(shot, _)| shot.came).collect();
+        let span = *stamps.iter().max()? - *stamps.iter().min()?;
+        let bits = occupied.bits() as f64 * (stamps.len() - 1) as f64;
+        (span > Nanos::ZERO).then(|| BitRate((bits / span.as_secs_f64()).round() as u64))
+    };
+    let mut rates: Vec<BitRate> = trains.bursts(TRAIN).filter_map(rate).collect();
+    rates.sort_unstable();
+    rates.get(rates.len() / 2).copied()
+}

@@ -1,0 +1,83 @@
+//! What can go wrong in a lab, each with the operation and what to do about it.
+
+use std::io;
+use thiserror::Error;
+
+/// Why a lab could not be built or used.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The system refuses network namespaces to this process.
+    #[error(
+        "this system lets no network namespace be made ({reason}): run as root, or allow user namespaces \
+         (sysctl user.max_user_namespaces above 0, and on some systems kernel.unprivileged_userns_clone=1 or \
+         kernel.apparmor_restrict_unprivileged_userns=0)"
+    )]
+    Refused {
+        /// What the kernel said.
+        reason: io::Error,
+    },
+    /// A user namespace was asked for when the process already had several threads.
+    #[error("a user namespace must be entered before the first thread is started")]
+    Threads,
+    /// A command that the lab needs is not there.
+    #[error("the lab needs the command `{command}`: install iproute2")]
+    MissingCommand {
+        /// Its name.
+        command: &'static str,
+    },
+    /// A command that wires the lab failed.
+    #[error("in the lab's namespace `{place}`, `{command}` failed: {message}")]
+    Command {
+        /// The namespace that it ran in.
+        place: String,
+        /// What ran.
+        command: String,
+        /// Its last line on standard error.
+        message: String,
+    },
+    /// An operation of the operating system failed.
+    #[error("the lab could not {what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// This kernel has no IPv6.
+    #[error("this kernel has no IPv6: run the lab over IPv4")]
+    NoIpv6,
+    /// A thread of the lab ended before its time, without an error of its own.
+    #[error("the lab's {role} ended before its time")]
+    Ended {
+        /// Which.
+        role: &'static str,
+    },
+    /// No key could be made.
+    #[error("in the lab: {0}")]
+    Identity(#[from] dwell_net::IdentityError),
+    /// The agent at the far end failed.
+    #[error("in the lab: {0}")]
+    Agent(#[from] dwell_net::AgentError),
+    /// No session came about.
+    #[error("in the lab: {0}")]
+    Connect(#[source] Box<dwell_net::ConnectError>),
+    /// The session carries nothing any more.
+    #[error("in the lab: {0}")]
+    Live(#[source] Box<dwell_net::LiveError>),
+    /// The scenario asks for what this carrier cannot do.
+    #[error("scenario `{scenario}`: {reason}")]
+    Scenario {
+        /// The scenario's name.
+        scenario: String,
+        /// What cannot be done, and what to do instead.
+        reason: String,
+    },
+}
+
+impl LabError {
+    /// Wraps an error of the operating system with what was tried.
+    pub(crate) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        move |source| Self::System { what, source: source.into() }
+    }
+}

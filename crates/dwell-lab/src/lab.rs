@@ -1,0 +1,174 @@
+//! A lab: a scenario's path between two namespaces, with an agent at its far end.
+
+use crate::check::{LabCheck, check};
+use crate::error::LabError;
+use crate::namespace::Worker;
+use crate::path::LabPath;
+use crate::placement::Cores;
+use crate::testbed::{Carriage, Testbed};
+use crate::wiring::Place;
+use dwell_core::Nanos;
+use dwell_net::{Agent, AgentConfig, ConnectConfig, Identity, Peers, clock};
+use dwell_sim::{HostSpec, Scenario, Times};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a lab is run, beside what its scenario says.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabOptions {
+    /// Of cross traffic, jitter and loss.
+    pub seed: u64,
+    /// Where its threads run; `None`: on the first two cores that this process may use.
+    pub cores: Option<Cores>,
+    /// IPv6 instead of IPv4.
+    pub ipv6: bool,
+}
+
+/// A scenario's path, up and running. It ends, and leaves nothing, when this value and its paths are dropped, or the
+/// process dies.
+pub struct Lab {
+    inner: Arc<Inner>,
+}
+
+/// What a lab and its paths share.
+pub(crate) struct Inner {
+    pub(crate) scenario: Scenario,
+    /// True time zero of the hosts' clocks.
+    pub(crate) start: Nanos,
+    pub(crate) testbed: Testbed,
+    client: Identity,
+    server: Identity,
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    agent: Option<Worker<()>>,
+    checked: Mutex<Option<LabCheck>>,
+}
+
+impl Lab {
+    /// Builds the testbed of `scenario`, and starts an agent at its far end.
+    ///
+    /// # Errors
+    /// One line that says what the system refused, what is missing, or what of the scenario a lab cannot do.
+    pub fn up(scenario: &Scenario, options: LabOptions) -> Result<Self, LabError> {
+        let before_stamp = fixed_spin(scenario)?;
+        let cores = options.cores.unwrap_or_else(Cores::allowed);
+        let testbed = Testbed::up(scenario, options.seed, cores)?;
+        if options.ipv6 && !testbed.wiring.ipv6 {
+            return Err(LabError::NoIpv6);
+        }
+        let address = if options.ipv6 { Place::DESTINATION.ipv6() } else { Place::DESTINATION.ipv4() };
+        let (client, server) = (Identity::generate()?, Identity::generate()?);
+        let config = AgentConfig {
+            listen: SocketAddr::new(address, dwell_net::protocol::PORT),
+            before_stamp,
+            core: Some(cores.receiver),
+            real_time: true,
+            ..AgentConfig::new(server.clone(), Peers::only(client.public_key()))
+        };
+        let agent = testbed.wiring.destination.within(|| Ok(Agent::bind(config)?))?;
+        let (stop, address) = (Arc::new(AtomicBool::new(false)), agent.local_addr());
+        let told = Arc::clone(&stop);
+        let agent = testbed.wiring.destination.spawn("agent", move || Ok(agent.serve(&told)?))?;
+        let inner = Inner {
+            scenario: scenario.clone(),
+            start: clock::realtime(),
+            testbed,
+            client,
+            server,
+            address,
+            stop,
+            agent: Some(agent),
+            checked: Mutex::default(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Opens a session between the two ends. The lab lives on as long as one of its paths does.
+    ///
+    /// # Errors
+    /// When no session comes about over a path that loses too much, or is too slow.
+    pub fn connect(&self) -> Result<LabPath, LabError> {
+        let inner = &self.inner;
+        let config = ConnectConfig {
+            port: inner.address.port(),
+            core: Some(inner.testbed.cores.sender),
+            real_time: true,
+            ..ConnectConfig::new(
+                &inner.address.ip().to_string(),
+                inner.client.clone(),
+                Peers::only(inner.server.public_key()),
+            )
+        };
+        LabPath::connect(Arc::clone(inner), config)
+    }
+
+    /// What carries its packets.
+    #[must_use]
+    pub fn carriage(&self) -> Carriage {
+        self.inner.testbed.carriage
+    }
+
+    /// The address of its agent, inside the lab.
+    #[must_use]
+    pub fn agent_address(&self) -> IpAddr {
+        self.inner.address.ip()
+    }
+
+    /// Measures the lab itself; takes some seconds, in which nothing else should use it. From then on its results
+    /// carry it in their circumstances.
+    ///
+    /// # Errors
+    /// When the lab does not carry packets at all.
+    pub fn check(&self) -> Result<LabCheck, LabError> {
+        let checked = check(&self.inner.testbed, &self.inner.scenario);
+        if let Some(failure) = self.inner.testbed.failure() {
+            return Err(failure);
+        }
+        let checked = checked?;
+        *self.inner.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(checked.clone());
+        Ok(checked)
+    }
+}
+
+impl Inner {
+    /// What a reader of a result should know of the lab.
+    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
+        let testbed = &self.testbed;
+        let mut notes = BTreeMap::new();
+        let mut note = |name: &str, text: String| notes.insert(name.to_owned(), text);
+        note("scenario", self.scenario.name.clone());
+        note("lab carriage", testbed.carriage.to_string());
+        note("lab cores", testbed.cores.to_string());
+        if let Some(tally) = testbed.tally() {
+            let priority = if testbed.real_time { "real-time" } else { "ordinary" };
+            note("lab forwarder", format!("{priority} priority, {tally}"));
+        }
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        note("lab check", checked.as_ref().map_or("not made".to_owned(), LabCheck::in_brief));
+        notes
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Nobody is left to tell.
+        let _ = self.agent.take().map(Worker::join);
+    }
+}
+
+/// How long the receiver spins before its stamp.
+fn fixed_spin(scenario: &Scenario) -> Result<Nanos, LabError> {
+    let HostSpec { spin, .. } = &scenario.destination;
+    match spin {
+        Times::Fixed(spin) => Ok(*spin),
+        _ => Err(LabError::Scenario {
+            scenario: scenario.name.clone(),
+            reason: "destination.spin varies, and a lab's receiver spins a fixed time: give one time, or run it \
+                     on the simulator"
+                .to_owned(),
+        }),
+    }
+}

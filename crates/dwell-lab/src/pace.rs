@@ -1,0 +1,120 @@
+//! When the forwarder sleeps, when it is busy, and how early it must begin to send for a frame to be there in time.
+
+use dwell_core::Nanos;
+use dwell_net::clock;
+use nix::poll::{PollFd, ppoll};
+use nix::sys::time::TimeSpec;
+use std::io;
+use std::time::Duration;
+
+/// How much of a thread's time may be spent busy-waiting. A real-time thread that is busy for 95 % of a second is
+/// stopped by the kernel for the rest of it, and long before that it starves the sender on the same core.
+#[derive(Debug)]
+pub(crate) struct SpinBudget {
+    left: Nanos,
+    refilled: Nanos,
+}
+
+impl SpinBudget {
+    /// Room for a burst of trains at one go.
+    const MOST: Nanos = Nanos::from_millis(20);
+
+    pub(crate) fn new(now: Nanos) -> Self {
+        Self { left: Self::MOST, refilled: now }
+    }
+
+    /// Takes `span` out, if it is there. Half of the passing time flows in.
+    pub(crate) fn take(&mut self, now: Nanos, span: Nanos) -> bool {
+        self.left = (self.left + (now - self.refilled).max(Nanos::ZERO) / 2).min(Self::MOST);
+        self.refilled = now;
+        let enough = self.left >= span;
+        if enough {
+            self.left = self.left - span;
+        }
+        enough
+    }
+}
+
+/// Sleeps until one of `watched` is ready or `span` has passed. Tells whether one is ready.
+pub(crate) fn sleep_on(watched: &mut [PollFd<'_>], span: Nanos) -> io::Result<bool> {
+    let span = Duration::from_nanos(span.0.max(0).unsigned_abs());
+    match ppoll(watched, Some(TimeSpec::from_duration(span)), None) {
+        Ok(ready) => Ok(ready > 0),
+        Err(nix::errno::Errno::EINTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// By how much this thread's sleeps overrun, nearly always.
+pub(crate) fn oversleep() -> io::Result<Nanos> {
+    let asked = Nanos::from_micros(300);
+    let mut overruns = Vec::with_capacity(20);
+    for _ in 0..20 {
+        let start = clock::monotonic();
+        sleep_on(&mut [], asked)?;
+        overruns.push(clock::monotonic() - start - asked);
+    }
+    overruns.sort_unstable();
+    Ok(overruns[overruns.len() * 9 / 10])
+}
+
+/// How long before a frame is due its sending must begin, by how long the thread had not sent: what was not used for
+/// a while is slower.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lead {
+    /// Idle time and lead, rising in idle time.
+    steps: Vec<(Nanos, Nanos)>,
+}
+
+impl Lead {
+    /// From measured pairs of idle time and cost.
+    pub(crate) fn new(mut steps: Vec<(Nanos, Nanos)>) -> Self {
+        steps.sort_unstable();
+        Self { steps }
+    }
+
+    /// The lead after `idle`: linear between the measured ones.
+    pub(crate) fn after(&self, idle: Nanos) -> Nanos {
+        let upper = self.steps.partition_point(|(step, _)| *step <= idle);
+        match (upper.checked_sub(1).map(|lower| self.steps[lower]), self.steps.get(upper)) {
+            (None, None) => Nanos::ZERO,
+            (Some((_, lead)), None) => lead,
+            (None, Some((_, lead))) => *lead,
+            (Some((from, low)), Some((to, high))) => {
+                let share = (idle - from).as_f64() / (*to - from).as_f64();
+                low + Nanos::from_f64(share * (*high - low).as_f64())
+            }
+        }
+    }
+
+    /// The longest.
+    pub(crate) fn longest(&self) -> Nanos {
+        self.steps.iter().map(|(_, lead)| *lead).max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lead_is_linear_between_what_was_measured() {
+        let lead = Lead::new(vec![(Nanos(1000), Nanos(50)), (Nanos(100), Nanos(20))]);
+        assert_eq!(lead.after(Nanos(0)), Nanos(20));
+        assert_eq!(lead.after(Nanos(550)), Nanos(35));
+        assert_eq!(lead.after(Nanos(9000)), Nanos(50));
+        assert_eq!(Lead::default().after(Nanos(5)), Nanos::ZERO);
+    }
+
+    #[test]
+    fn busy_waiting_is_limited_to_half_of_the_time() {
+        let mut budget = SpinBudget::new(Nanos::ZERO);
+        let mut spent = Nanos::ZERO;
+        for millisecond in 0..1000 {
+            if budget.take(Nanos::from_millis(millisecond), Nanos::from_millis(1)) {
+                spent += Nanos::from_millis(1);
+            }
+        }
+        assert!((Nanos::from_millis(500)..=Nanos::from_millis(520)).contains(&spent), "{spent}");
+    }
+}

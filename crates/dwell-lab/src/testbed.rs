@@ -1,0 +1,228 @@
+//! A path between two namespaces, up and running; who talks over it is not its business.
+
+use crate::calibration;
+use crate::cross;
+use crate::error::LabError;
+use crate::forwarder::{Carried, Forwarder, Tally, Watch};
+use crate::namespace::Worker;
+use crate::placement::{Cores, Role, settle};
+use crate::shaper;
+use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
+use dwell_core::Nanos;
+use dwell_net::PacketSocket;
+use dwell_sim::{Carrier, LinkSpec, Scenario, Times};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+
+/// What carries packets from one end of a lab to the other.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Carriage {
+    /// The kernel alone: a bridge between two veth pairs. For paths that shape nothing.
+    Bridge,
+    /// Dwell's forwarder, through the simulator's engine.
+    Emulated,
+    /// Bridges, with a token bucket filter on each link.
+    Tbf,
+    /// Bridges, with a hierarchical token bucket on each link.
+    Htb,
+}
+
+impl Carriage {
+    /// What `scenario` is built with.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        if scenario.links.iter().chain(&scenario.reverse_links()).all(does_nothing) {
+            return Self::Bridge;
+        }
+        match scenario.lab.carrier {
+            Carrier::Emulated => Self::Emulated,
+            Carrier::Tbf => Self::Tbf,
+            Carrier::Htb => Self::Htb,
+        }
+    }
+}
+
+impl fmt::Display for Carriage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bridge => "the kernel's bridge",
+            Self::Emulated => "Dwell's forwarder",
+            Self::Tbf => "the kernel's tbf",
+            Self::Htb => "the kernel's htb",
+        })
+    }
+}
+
+/// Whether packets pass the link untouched. (Cross traffic on a link without rate delays nobody.)
+fn does_nothing(link: &LinkSpec) -> bool {
+    link.rate.is_none() && only_shapes(link)
+}
+
+/// Whether a token bucket can be the whole link.
+fn only_shapes(link: &LinkSpec) -> bool {
+    link.propagation == Nanos::ZERO && link.loss == 0.0 && link.jitter == Times::Fixed(Nanos::ZERO)
+}
+
+/// A path between two namespaces.
+#[derive(Debug)]
+pub(crate) struct Testbed {
+    pub(crate) wiring: Wiring,
+    pub(crate) carriage: Carriage,
+    pub(crate) cores: Cores,
+    /// Of the forwarder, where there is one.
+    watch: Option<Arc<Watch>>,
+    /// Whether the forwarder has real-time priority.
+    pub(crate) real_time: bool,
+    stop: Arc<AtomicBool>,
+    workers: Mutex<Vec<Worker<()>>>,
+    /// Held open for cross traffic.
+    _sinks: Vec<UdpSocket>,
+}
+
+impl Testbed {
+    /// Builds the path of `scenario`.
+    pub(crate) fn up(scenario: &Scenario, seed: u64, cores: Cores) -> Result<Self, LabError> {
+        let carriage = Carriage::of(scenario);
+        let reverse = scenario.reverse_links();
+        let mtu = u32::try_from(scenario.mtu.0).unwrap_or(u32::MAX);
+        let nodes = match carriage {
+            Carriage::Bridge | Carriage::Emulated => 1,
+            // One node for each link, and one more in which cross traffic of the last link ends.
+            Carriage::Tbf | Carriage::Htb => scenario.links.len().max(reverse.len()) + 1,
+        };
+        let wiring = Wiring::new(nodes, mtu)?;
+        let mut testbed = Self {
+            wiring,
+            carriage,
+            cores,
+            watch: None,
+            real_time: false,
+            stop: Arc::default(),
+            workers: Mutex::default(),
+            _sinks: Vec::new(),
+        };
+        match carriage {
+            Carriage::Bridge => testbed.wiring.bridge(0)?,
+            Carriage::Emulated => testbed.emulate(scenario.links.clone(), reverse, seed)?,
+            Carriage::Tbf | Carriage::Htb => testbed.shape(scenario, &reverse, mtu, seed)?,
+        }
+        Ok(testbed)
+    }
+
+    /// Starts the forwarder between the two ends, and waits until it carries.
+    fn emulate(
+        &mut self,
+        forward: Vec<LinkSpec>,
+        reverse: Vec<LinkSpec>,
+        seed: u64,
+    ) -> Result<(), LabError> {
+        let open = |port: &'static str| {
+            PacketSocket::open(port).map_err(LabError::system(format!("open a packet socket on {port}")))
+        };
+        let ports = self.wiring.nodes[0].within(|| Ok([open(UP_PORT)?, open(DOWN_PORT)?]))?;
+        let mut far = self.wiring.destination.within(|| open(HOST_PORT))?;
+        let watch = Arc::new(Watch::default());
+        let (shared, cores) = (Arc::clone(&watch), self.cores);
+        let (tell, told) = mpsc::channel();
+        let worker = self.wiring.nodes[0].spawn("forwarder", move || {
+            let real_time = settle(Role::Forwarder, cores);
+            let lead = calibration::lead(&ports[1], &mut far).map_err(LabError::system("calibrate"))?;
+            drop(far);
+            let mut forwarder = Forwarder::new(ports, [&forward, &reverse], seed, lead, &shared)?;
+            let _ = tell.send(real_time);
+            forwarder.run().map_err(LabError::system("forward frames"))
+        })?;
+        let Ok(real_time) = told.recv() else {
+            return Err(worker.join().err().unwrap_or(LabError::Ended { role: "forwarder" }));
+        };
+        self.real_time = real_time;
+        self.workers().push(worker);
+        self.watch = Some(watch);
+        Ok(())
+    }
+
+    /// Bridges and token buckets, with real cross traffic.
+    fn shape(
+        &mut self,
+        scenario: &Scenario,
+        reverse: &[LinkSpec],
+        mtu: u32,
+        seed: u64,
+    ) -> Result<(), LabError> {
+        if let Some(index) = scenario.links.iter().chain(reverse).position(|link| !only_shapes(link)) {
+            return Err(LabError::Scenario {
+                scenario: scenario.name.clone(),
+                reason: format!(
+                    "link {} has propagation, jitter or loss, which the kernel's token buckets do not give: \
+                     set lab.carrier to \"emulated\"",
+                    index % scenario.links.len()
+                ),
+            });
+        }
+        let carrier = scenario.lab.carrier;
+        for index in 0..self.wiring.nodes.len() {
+            self.wiring.bridge(index)?;
+        }
+        for (index, link) in scenario.links.iter().enumerate() {
+            shaper::shape(&self.wiring.nodes[index], DOWN_PORT, link, carrier, mtu)?;
+        }
+        for (index, link) in reverse.iter().rev().enumerate() {
+            shaper::shape(&self.wiring.nodes[index], UP_PORT, link, carrier, mtu)?;
+        }
+        self._sinks = cross::sinks(&self.wiring)?;
+        for (index, link) in scenario.links.iter().enumerate() {
+            for (number, spec) in link.cross.iter().enumerate() {
+                let seed = seed ^ ((index as u64) << 32 | number as u64);
+                let started = cross::start(&self.wiring, index, link, spec, seed, &self.stop)?;
+                self.workers().extend(started);
+            }
+        }
+        Ok(())
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Vec<Worker<()>>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the forwarder write down each frame, or stop it. Returns what it wrote down since the last call.
+    pub(crate) fn write_down(&self, on: bool) -> Vec<Carried> {
+        self.watch.as_ref().map_or_else(Vec::new, |watch| {
+            watch.record.store(on, Ordering::Relaxed);
+            watch.take_frames()
+        })
+    }
+
+    /// What the forwarder did so far, where there is one.
+    pub(crate) fn tally(&self) -> Option<Tally> {
+        self.watch.as_ref().map(|watch| watch.tally())
+    }
+
+    /// Time that the testbed's own threads had a processor so far.
+    pub(crate) fn processor_time(&self) -> Nanos {
+        self.workers().iter().filter_map(Worker::processor_time).sum()
+    }
+
+    /// Threads of the testbed itself that ended before they were told to, with why.
+    pub(crate) fn failure(&self) -> Option<LabError> {
+        let mut workers = self.workers();
+        let ended = workers.iter().position(Worker::is_finished)?;
+        workers.swap_remove(ended).join().err()
+    }
+}
+
+impl Drop for Testbed {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(watch) = &self.watch {
+            watch.stop.store(true, Ordering::Relaxed);
+        }
+        for worker in std::mem::take(&mut *self.workers()) {
+            // Nobody is left to tell.
+            let _ = worker.join();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What of a scenario the lab carries, and what is for the simulator alone.
+
+use crate::check::{Delivered, LabCheck};
+use crate::testbed::Carriage;
+use dwell_core::Nanos;
+use dwell_sim::{HostSpec, Scenario};
+use serde::{Deserialize, Serialize};
+
+/// On one condition of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Which.
+    pub condition: String,
+    /// Whether the lab carries it.
+    pub carried: bool,
+    /// The figures behind that, or the reason.
+    pub reason: String,
+}
+
+/// A rate may differ by this share.
+const RATE_WITHIN: f64 = 0.02;
+/// A median time may differ by this share, or by this time.
+const TIME_WITHIN: f64 = 0.02;
+const TIME_FLOOR: Nanos = Nanos(5_000);
+
+pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let mut say = |condition: &str, carried: bool, reason: String| {
+        verdicts.push(Verdict { condition: condition.to_owned(), carried, reason });
+    };
+    if let (Some(asked), delivered) = (check.rate_asked, check.rate_delivered) {
+        // Cross traffic takes its share of the link: what is left to us is not the link's rate.
+        let alone = scenario.links.iter().all(|link| link.cross.is_empty());
+        if alone {
+            let off = delivered.map_or(1.0, |rate| (rate.0 as f64 / asked.0 as f64 - 1.0).abs());
+            let told = delivered.map_or("nothing arrived".to_owned(), |rate| format!("{rate} of {asked}"));
+            say("rate", off <= RATE_WITHIN, told);
+        }
+    }
+    for (condition, times) in [
+        ("dispersion", check.dispersion),
+        ("one-way delay", check.one_way_delay),
+        ("delay by size", check.size_against_delay),
+        ("jitter", check.jitter),
+    ] {
+        if let Some((asked, error)) = times.and_then(|times: Delivered| times.asked.zip(times.error)) {
+            let allowed = TIME_FLOOR.as_f64().max(TIME_WITHIN * asked.median.as_f64());
+            let carried = error.median.as_f64().abs() <= allowed;
+            say(condition, carried, format!("off by {} at the median of {}", error.median, asked.median));
+        }
+    }
+    if check.lost_otherwise > 0 {
+        say("loss", false, format!("the lab lost {} of {} packets itself", check.lost_otherwise, check.sent));
+    }
+    if matches!(check.carriage, Carriage::Tbf | Carriage::Htb) {
+        let reverse = scenario.reverse_links();
+        if reverse.iter().any(|link| !link.cross.is_empty()) {
+            say("cross traffic on the way back", false, "kernel shapers get it forward only".to_owned());
+        }
+    }
+    if scenario.source.spin != HostSpec::default().spin {
+        say("source: spin", false, "in a lab only the destination spins".to_owned());
+    }
+    for (name, host) in [("source", &scenario.source), ("destination", &scenario.destination)] {
+        if let Some(what) = simulated(host) {
+            let reason = "the lab's hosts are this machine's kernel".to_owned();
+            say(&format!("{name}: {what}"), false, reason);
+        }
+    }
+    verdicts
+}
+
+/// What of a host's description only the simulator plays.
+fn simulated(host: &HostSpec) -> Option<String> {
+    let usual = HostSpec::default();
+    let parts: Vec<&str> = [
+        ("kernel", host.kernel != usual.kernel),
+        ("wake_up", host.wake_up != usual.wake_up || host.wake_up_cold.is_some()),
+        ("read", host.read != usual.read),
+        ("service", host.service != usual.service),
+        ("turn_round", host.turn_round != usual.turn_round),
+        ("send", host.send != usual.send),
+    ]
+    .into_iter()
+    .filter_map(|(name, differs)| differs.then_some(name))
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
