@@ -59,7 +59,8 @@ pub struct Circumstances {
 impl Circumstances {
     /// Notes the idle time before a probe, as the stamps of a run's trains show it, one after another.
     pub fn note_idle<'a>(&mut self, observations: impl IntoIterator<Item = &'a Observation>) {
-        let forward = observations.into_iter().filter(|observation| observation.direction == Direction::Forward);
+        let forward =
+            observations.into_iter().filter(|observation| observation.direction == Direction::Forward);
         let ends: Vec<(Nanos, Nanos)> = forward
             .filter_map(|observation| Some((observation.fates.first()?, observation.fates.last()?)))
             .map(|(first, last)| (first.sent.application, last.sent.application))

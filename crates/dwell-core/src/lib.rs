@@ -21,6 +21,7 @@ mod report;
 mod train;
 pub mod truth;
 pub mod unit;
+pub mod waterfall;
 
 pub use circumstances::{Circumstances, HostFacts};
 pub use method::{Effort, LoadLimit, Method, Path, Step, run};

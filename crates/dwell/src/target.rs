@@ -101,7 +101,6 @@ impl TargetArgs {
         let circumstances = path.circumstances();
         Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
     }
-
 }
 
 impl Load {

@@ -1,11 +1,13 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
+mod delays;
 mod gaps;
 mod histogram;
 mod ink;
 mod judged;
 mod waterfall;
 
+pub(crate) use delays::Delays;
 pub(crate) use gaps::Gaps;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};

@@ -1,7 +1,7 @@
 //! `dwell lab`: testbeds on this machine's own kernel.
 
-use super::path::Path as PathAnalysis;
 use super::conclude;
+use super::path::Path as PathAnalysis;
 use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::screen::{print, print_json};
@@ -103,7 +103,9 @@ fn run(scenario: &Scenario, target: &str, on: On, share: &Load, output: &Output)
 /// Builds a lab, for what needs neither picture nor record.
 fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
     if output.plot.is_some() || output.record.is_some() {
-        return Err(bad_argument(anyhow!("this has nothing to plot and keeps no record; `dwell lab run` does")));
+        return Err(bad_argument(anyhow!(
+            "this has nothing to plot and keeps no record; `dwell lab run` does"
+        )));
     }
     let scenario = load(file)?;
     allow_labs()?;

@@ -111,7 +111,7 @@ pub(crate) struct Ppt {
 }
 
 /// Findings that every document of this verb holds.
-const QUANTITIES: [Quantity; 5] = [
+pub(crate) const QUANTITIES: [Quantity; 5] = [
     Quantity::ApplicationStage,
     Quantity::PptHeading,
     Quantity::PptTrailing,

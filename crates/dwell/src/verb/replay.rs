@@ -1,6 +1,8 @@
 //! `dwell replay`: the same analysis, or another, on recorded data.
 
 use super::capacity::Capacity;
+use super::delay::Delay;
+use super::path::Path;
 use super::ppt::{Ppt, PptMethod};
 use super::{Measuring, conclude};
 use crate::cli::Output;
@@ -69,6 +71,8 @@ impl ReplayArgs {
             return Ok(Box::new(Ppt::new(method, stamps)));
         }
         Ok(match recorded.verb.as_str() {
+            "path" => Box::new(Path),
+            "delay" => Box::new(Delay { stamps }),
             "capacity" => Box::new(Capacity),
             other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
         })

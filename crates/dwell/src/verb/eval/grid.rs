@@ -1,11 +1,11 @@
 //! What a grid file says: worlds, conditions, methods.
 
 use crate::failure::bad_argument;
-use crate::verb::capacity;
 use crate::verb::ppt::PptMethod;
+use crate::verb::{capacity, delay};
 use anyhow::{Context, Result, anyhow};
 use dwell_core::capacity::EndLink;
-use dwell_core::{Method, PathFacts, Quantity, Vantage};
+use dwell_core::{Finding, Method, PathFacts, Quantity, Vantage};
 use dwell_sim::{Ranges, Scenario, ScenarioError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -73,6 +73,7 @@ pub(super) enum MethodName {
     Salehin2015,
     Salehin2017,
     EndLink,
+    Delay,
 }
 
 impl MethodName {
@@ -83,16 +84,25 @@ impl MethodName {
             Self::Salehin2015 => PptMethod::Salehin2015.name(),
             Self::Salehin2017 => PptMethod::Salehin2017.name(),
             Self::EndLink => capacity::STAGE,
+            Self::Delay => delay::STAGE,
         }
     }
 
-    /// Ready to probe a path of which so much is known.
-    pub(super) fn build(self, stamps: Vantage, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// Ready to probe a path of which so much is known; `stage` is the application stage, where it was found.
+    pub(super) fn build(
+        self,
+        stamps: Vantage,
+        seed: u64,
+        facts: &PathFacts,
+        stage: Option<&Finding>,
+    ) -> Box<dyn Method> {
         match self {
             Self::Knee => PptMethod::Knee.build(stamps, seed, facts),
             Self::Salehin2015 => PptMethod::Salehin2015.build(stamps, seed, facts),
             Self::Salehin2017 => PptMethod::Salehin2017.build(stamps, seed, facts),
             Self::EndLink => Box::new(EndLink::new(Default::default(), facts)),
+            // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
+            Self::Delay => Box::new(delay::build(facts, stage.filter(|_| stamps == Vantage::Application))),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::picture::Picture;
 use crate::run::Run;
 use crate::screen::{Progress, print, print_json};
 use crate::target::Bed;
-use crate::verb::capacity;
+use crate::verb::{capacity, delay};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::truth::{Judgement, truths};
@@ -143,6 +143,7 @@ impl Judge<'_> {
         let mut run = Run::inner(bed.open(seed)?, ask, self.share);
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (report, took) = capacity::measure_end_link(&mut run)?;
+        let mut known = None;
         for spec in &self.grid.methods {
             let origin = Origin {
                 world: self.grid.world.name(),
@@ -154,9 +155,12 @@ impl Judge<'_> {
                 self.judge(&origin, &run, capacity::STAGE, &report, took);
             } else {
                 let stage = stage(spec);
-                let mut method = spec.name.build(spec.stamps, seed, run.facts());
+                let mut method = spec.name.build(spec.stamps, seed, run.facts(), known.as_ref());
                 let (report, took) = run.measure(&stage, &mut *method)?;
                 self.judge(&origin, &run, &stage, &report, took);
+                if spec.name == MethodName::Knee && spec.stamps == Vantage::Application {
+                    known = delay::stage_of(Some(&report));
+                }
             }
         }
         Ok(())
