@@ -191,10 +191,22 @@ fn a_replay_repeats_the_report() {
         assert_eq!(findings(&first), findings(&again), "{verb}");
         assert!(again["circumstances"]["notes"]["replayed"].is_string());
     }
-    // Another method on the same data.
-    let other = json(&dwell(here.path(), &["replay", "ppt.dwell", "--json", "--method", "salehin2015"]));
+}
+
+#[test]
+fn a_replay_may_ask_another_question() {
+    let here = folder();
+    let run = ["ppt", "lan.toml", "--on", "sim", "--method", "salehin2017", "--record", "run.dwell"];
+    assert_eq!(status(&dwell(here.path(), &run)), 0);
+    let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--method", "salehin2015"]));
     assert_eq!(other["method"], "salehin2015");
-    assert_finding(&other, "ppt_heading");
+    assert!(other["ppt_heading"]["value"].is_number(), "{other:#}");
+    let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--stamps", "capture"]));
+    assert_eq!((&other["method"], &other["stamps"]), (&"salehin2017".into(), &"capture".into()));
+    // What was not probed for cannot be had, and nobody pretends it can.
+    let output = dwell(here.path(), &["replay", "run.dwell", "--method", "knee"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("could not measure"));
 }
 
 #[test]

@@ -36,7 +36,8 @@ impl Panel for Gaps {
         let top = ceiling(self.points.iter().filter(|point| point.0 <= right).map(|point| point.1));
         let outside = self.points.iter().filter(|(x, g)| *x > right || *g > top).count();
         let inside = self.points.iter().filter(|(x, g)| *x <= right && *g <= top);
-        let mut names = vec![(Swatch::Point(BLUE), "one probe".to_owned())];
+        let told = if outside > 0 { format!(" ({outside} lie outside)") } else { String::new() };
+        let mut names = vec![(Swatch::Point(BLUE), format!("one of {} probes{told}", self.points.len()))];
         let (strip, area) = area.split_vertically(2 * LEGEND_ROW + 6);
         let mut chart = ChartBuilder::on(&area)
             .margin(12)
@@ -98,11 +99,6 @@ impl Panel for Gaps {
             if bend > 0.6 * right { (low, HPos::Right, -0.01) } else { (high.max(bend), HPos::Left, 0.01) };
         let letters = held(bold(16, GREEN), side, VPos::Bottom);
         chart.draw_series([Text::new(text, (edge + shift * right, 0.03 * top), letters)])?;
-        if outside > 0 {
-            let letters = held(label(13, GREY), HPos::Right, VPos::Bottom);
-            let text = format!("{outside} of {} probes lie outside", self.points.len());
-            chart.draw_series([Text::new(text, (right * 0.995, top * 0.02), letters)])?;
-        }
         legend(&strip, 84, &names)
     }
 }

@@ -5,12 +5,14 @@ mod gaps;
 mod histogram;
 mod ink;
 mod judged;
+mod sizes;
 mod waterfall;
 
 pub(crate) use delays::Delays;
 pub(crate) use gaps::Gaps;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
+pub(crate) use sizes::Sizes;
 
 use anyhow::{Context, Result, anyhow, bail};
 use ink::{GREY, INK, bold, label};
@@ -75,7 +77,9 @@ impl Picture {
         root.fill(&WHITE)?;
         let mut rest = root.clone();
         if told {
-            rest.draw(&Text::new(self.title.clone(), (24, 18), bold(21, INK)))?;
+            // Letters are about 0.6 of their height wide: a long title is set smaller, not cut.
+            let room = f64::from(WIDTH - 48) / (0.62 * self.title.chars().count().max(1) as f64);
+            rest.draw(&Text::new(self.title.clone(), (24, 18), bold(room.clamp(11.0, 21.0) as u32, INK)))?;
             rest = rest.split_vertically(TITLE).1;
         }
         for panel in &self.panels {

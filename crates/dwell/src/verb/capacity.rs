@@ -3,14 +3,14 @@
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
 use crate::figure::cells;
-use crate::picture::Panel;
+use crate::picture::{Panel, Sizes};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;
 use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dwell_core::capacity::EndLink;
-use dwell_core::{Quantity, Report};
+use dwell_core::{BitRate, Bytes, Passage, Quantity, Report, Vantage, gap};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -84,10 +84,22 @@ impl Measuring for Capacity {
     }
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
-        let found = finished.report(STAGE).map(|report| cells(&report.finding(Quantity::EndLinkCapacity)));
-        let [found, _] = found.unwrap_or_default();
-        let stamps = self.method().1;
-        let histogram = super::ppt::histogram(finished, STAGE, stamps);
-        (format!("The end link carries {found}"), histogram.into_iter().collect())
+        let Some(report) = finished.report(STAGE) else { return ("nothing was measured".into(), Vec::new()) };
+        let finding = report.finding(Quantity::EndLinkCapacity);
+        let [found, _] = cells(&finding);
+        let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
+        let line = known.map(|rate| (rate.nanos_for(Bytes(1)) / 1e3, rate.to_string()));
+        let panel: Box<dyn Panel> = Box::new(Sizes { points: points(finished, report.stamps), line });
+        (format!("The end link carries {found}"), vec![panel])
     }
+}
+
+/// Trailing size and gap of each compound probe.
+fn points(finished: &Finished, stamps: Vantage) -> Vec<(f64, f64)> {
+    let read = |passage: &Passage| {
+        let (_, trailing) = gap::compound_probe(&passage.observation)?;
+        let [first, second] = passage.observation.fates.as_slice() else { return None };
+        Some((trailing.0 as f64, gap::between(first, second, stamps)? / 1e3))
+    };
+    finished.passages(STAGE).filter_map(read).collect()
 }

@@ -73,14 +73,10 @@ fn bars(waterfall: &Waterfall) -> Bars {
 /// The sentence that says what dominates.
 fn sentence(waterfall: &Waterfall) -> String {
     let Some((part, share)) = waterfall.dominant() else {
-        return "No part is known well enough to say what dominates.".to_owned();
+        return "No part is known well enough to say what dominates".to_owned();
     };
-    let [found, _] = cells(&part.finding);
-    format!(
-        "Most of the time goes in the {}: {found}, {} of the way from program to program.",
-        name(part),
-        crate::figure::share(share)
-    )
+    let ([found, _], [whole, _]) = (cells(&part.finding), cells(&waterfall.whole));
+    format!("The {} takes most of the time: {found} of {whole} ({})", name(part), crate::figure::share(share))
 }
 
 impl Measuring for Path {
@@ -129,7 +125,7 @@ impl Measuring for Path {
     fn text(&self, finished: &Finished, colour: bool) -> String {
         let mut text = String::new();
         if let Some(waterfall) = waterfall(finished) {
-            let _ = writeln!(text, "{}\n{}\n", bars(&waterfall).text(colour), sentence(&waterfall));
+            let _ = writeln!(text, "{}\n{}.\n", bars(&waterfall).text(colour), sentence(&waterfall));
         }
         for found in &finished.found {
             let _ = writeln!(text, "{}", report_text(&found.report));
@@ -141,13 +137,12 @@ impl Measuring for Path {
         let mut panels: Vec<Box<dyn Panel>> = Vec::new();
         let mut title = "Where the time goes".to_owned();
         if let Some(waterfall) = waterfall(finished) {
-            title = sentence(&waterfall);
+            title = sentence(&waterfall).replace(" us", " µs");
             panels.push(Box::new(bars(&waterfall)));
         }
         if let Some(report) = finished.report(KNEE.name()) {
             panels.push(Box::new(sweep(finished, report)));
         }
-        panels.extend(super::ppt::histogram(finished, capacity::STAGE, Vantage::Capture));
         (title, panels)
     }
 }

@@ -181,9 +181,7 @@ impl Measuring for Ppt {
         if self.method == PptMethod::Knee {
             panels.push(Box::new(sweep(finished, report)));
         }
-        // The sweep has few back-to-back pairs; the end link's measurement before it has nothing else.
-        let stages = [self.method.name(), STAGE];
-        panels.extend(stages.into_iter().find_map(|stage| histogram(finished, stage, self.stamps)));
+        panels.extend(histogram(finished, self.method.name(), self.stamps));
         (headline(report), panels)
     }
 }
@@ -220,7 +218,7 @@ pub(crate) fn sweep(finished: &Finished, report: &Report) -> Gaps {
 }
 
 /// Gaps of the back-to-back probes of the most frequent size, before and after the filter of papers/000, 2.3.
-pub(crate) fn histogram(finished: &Finished, stage: &str, stamps: Vantage) -> Option<Box<dyn Panel>> {
+fn histogram(finished: &Finished, stage: &str, stamps: Vantage) -> Option<Box<dyn Panel>> {
     let mut sizes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for passage in finished.passages(stage) {
         let Some((_, trailing)) = gap::compound_probe(&passage.observation) else { continue };
