@@ -93,7 +93,7 @@ impl Measuring for Delay {
         capacity::measure_end_link(run)?;
         let mut stage = None;
         if self.stamps == Vantage::Application {
-            let mut knee = PptMethod::Knee.build(Vantage::Application, run.seed(), run.facts());
+            let mut knee = PptMethod::Knee.build(Vantage::Application, None, run.seed(), run.facts());
             let (report, _) = run.measure(PptMethod::Knee.name(), &mut *knee)?;
             stage = stage_of(Some(&report));
         }

@@ -86,7 +86,7 @@ impl Measuring for Path {
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
         capacity::measure_end_link(run)?;
-        let mut knee = KNEE.build(Vantage::Application, run.seed(), run.facts());
+        let mut knee = KNEE.build(Vantage::Application, None, run.seed(), run.facts());
         run.measure(KNEE.name(), &mut *knee)?;
         let mut method = delay::build(run.facts(), None);
         run.measure(delay::STAGE, &mut method)?;

@@ -82,16 +82,31 @@ impl PptMethod {
         }
     }
 
-    /// Ready to probe a path of which so much is known.
-    pub(crate) fn build(self, stamps: Vantage, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// Ready to probe a path of which so much is known, with another number of probes than usual if one is given:
+    /// at most so many for `knee`, so many of each size for the others.
+    pub(crate) fn build(
+        self,
+        stamps: Vantage,
+        probes: Option<usize>,
+        seed: u64,
+        facts: &PathFacts,
+    ) -> Box<dyn Method> {
         match self {
-            Self::Knee => Box::new(Knee::new(KneeConfig { stamps, ..KneeConfig::default() }, facts)),
+            Self::Knee => {
+                let usual = KneeConfig::default();
+                let budget = probes.unwrap_or(usual.budget);
+                Box::new(Knee::new(KneeConfig { stamps, budget, ..usual }, facts))
+            }
             Self::Salehin2015 => {
-                let config = salehin2015::Config { vantage: stamps, seed, ..Default::default() };
+                let usual = salehin2015::Config::default();
+                let probes = probes.unwrap_or(usual.probes);
+                let config = salehin2015::Config { vantage: stamps, probes, seed, ..usual };
                 Box::new(Salehin2015::new(config, facts))
             }
             Self::Salehin2017 => {
-                let config = salehin2017::Config { vantage: stamps, seed, ..Default::default() };
+                let usual = salehin2017::Config::default();
+                let probes = probes.unwrap_or(usual.probes);
+                let config = salehin2017::Config { vantage: stamps, probes, seed, ..usual };
                 Box::new(Salehin2017::new(config, facts))
             }
         }
@@ -140,7 +155,7 @@ impl Measuring for Ppt {
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
         measure_end_link(run)?;
-        let mut method = self.method.build(self.stamps, run.seed(), run.facts());
+        let mut method = self.method.build(self.stamps, None, run.seed(), run.facts());
         run.measure(self.method.name(), &mut *method)?;
         Ok(())
     }

@@ -63,6 +63,9 @@ pub(super) struct MethodSpec {
     pub(super) name: MethodName,
     #[serde(default)]
     pub(super) stamps: Vantage,
+    /// Probes, where they are to be others than the method's usual: at most so many for `knee`, so many of each size
+    /// for the published ones.
+    probes: Option<usize>,
 }
 
 /// Every method that can be judged.
@@ -87,23 +90,37 @@ impl MethodName {
             Self::Delay => delay::STAGE,
         }
     }
+}
 
+impl MethodSpec {
     /// Ready to probe a path of which so much is known; `stage` is the application stage, where it was found.
-    pub(super) fn build(
-        self,
-        stamps: Vantage,
-        seed: u64,
-        facts: &PathFacts,
-        stage: Option<&Finding>,
-    ) -> Box<dyn Method> {
-        match self {
-            Self::Knee => PptMethod::Knee.build(stamps, seed, facts),
-            Self::Salehin2015 => PptMethod::Salehin2015.build(stamps, seed, facts),
-            Self::Salehin2017 => PptMethod::Salehin2017.build(stamps, seed, facts),
-            Self::EndLink => Box::new(EndLink::new(Default::default(), facts)),
+    pub(super) fn build(&self, seed: u64, facts: &PathFacts, stage: Option<&Finding>) -> Box<dyn Method> {
+        let ppt = |method: PptMethod| method.build(self.stamps, self.probes, seed, facts);
+        match self.name {
+            MethodName::Knee => ppt(PptMethod::Knee),
+            MethodName::Salehin2015 => ppt(PptMethod::Salehin2015),
+            MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
+            MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),
             // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
-            Self::Delay => Box::new(delay::build(facts, stage.filter(|_| stamps == Vantage::Application))),
+            MethodName::Delay => {
+                Box::new(delay::build(facts, stage.filter(|_| self.stamps == Vantage::Application)))
+            }
         }
+    }
+
+    /// Name of its measurement: the same method may read other stamps in another one.
+    pub(super) fn stage(&self) -> String {
+        match self.stamps {
+            Vantage::Application => self.name.stage().to_owned(),
+            Vantage::Capture => format!("{}-capture", self.name.stage()),
+        }
+    }
+
+    /// Whether the trains that `other` sent are those that this one would send: only the stamps differ that they
+    /// read. The sweep of `knee` goes where its stamps lead it.
+    pub(super) fn shares_trains_with(&self, other: &Self) -> bool {
+        let published = matches!(self.name, MethodName::Salehin2015 | MethodName::Salehin2017);
+        published && self.name == other.name && self.probes == other.probes
     }
 }
 
@@ -154,10 +171,10 @@ impl Grid {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
     }
 
-    /// All conditions, block by block.
-    pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
+    /// All conditions, block by block, or those of one block.
+    pub(super) fn conditions(&self, only: Option<&str>, seed: u64) -> Result<Vec<Condition>> {
         let mut conditions = Vec::new();
-        for block in &self.blocks {
+        for block in self.blocks.iter().filter(|block| only.is_none_or(|only| only == block.name)) {
             match (&block.base, block.random) {
                 (Some(base), 0) => {
                     for settings in block.settings().map_err(|error| self.wrong(block, &error))? {
@@ -174,7 +191,7 @@ impl Grid {
             }
         }
         if conditions.is_empty() {
-            return Err(bad_argument(anyhow!("{}: the grid has no condition", self.file.display())));
+            return Err(bad_argument(anyhow!("{}: there is no such condition", self.file.display())));
         }
         Ok(conditions)
     }
@@ -297,7 +314,7 @@ mod tests {
         std::fs::write(folder.path().join("base.toml"), BASE)?;
         let file = folder.path().join("grid.toml");
         std::fs::write(&file, text)?;
-        Grid::load(&file)?.conditions(1)
+        Grid::load(&file)?.conditions(None, 1)
     }
 
     const HEAD: &str = "world = \"sim\"\nruns = 2\n[[method]]\nname = \"knee\"\n";

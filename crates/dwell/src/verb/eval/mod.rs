@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 #[command(after_help = "Examples:
   dwell eval scenarios/eval/host-delay-sim.toml
   dwell eval scenarios/eval/host-delay-lab.toml --json > lab.json
-  dwell eval scenarios/eval/host-delay-lab.toml --plot lab.svg --runs 2")]
+  dwell eval scenarios/eval/host-delay-lab.toml --plot lab.svg --runs 2 --block 'end link'")]
 pub(crate) struct EvalArgs {
     /// A grid of conditions, runs and methods, as TOML
     #[arg(value_name = "GRID")]
@@ -36,6 +36,10 @@ pub(crate) struct EvalArgs {
     /// Runs of each condition, instead of the grid's
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     runs: Option<u32>,
+
+    /// Only the conditions of this block
+    #[arg(long, value_name = "NAME")]
+    block: Option<String>,
 
     #[command(flatten)]
     load: crate::target::Load,
@@ -49,7 +53,7 @@ impl EvalArgs {
         }
         let mut grid = Grid::load(&self.grid)?;
         grid.runs = self.runs.unwrap_or(grid.runs);
-        let conditions = grid.conditions(output.seed)?;
+        let conditions = grid.conditions(self.block.as_deref(), output.seed)?;
         if grid.world == EvalWorld::Lab {
             crate::target::allow_labs()?;
         }
@@ -144,6 +148,7 @@ impl Judge<'_> {
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (report, took) = capacity::measure_end_link(&mut run)?;
         let mut known = None;
+        let mut done: Vec<(&MethodSpec, Duration)> = Vec::new();
         for spec in &self.grid.methods {
             let origin = Origin {
                 world: self.grid.world.name(),
@@ -153,15 +158,21 @@ impl Judge<'_> {
             };
             if spec.name == MethodName::EndLink {
                 self.judge(&origin, &run, capacity::STAGE, &report, took);
-            } else {
-                let stage = stage(spec);
-                let mut method = spec.name.build(spec.stamps, seed, run.facts(), known.as_ref());
-                let (report, took) = run.measure(&stage, &mut *method)?;
-                self.judge(&origin, &run, &stage, &report, took);
-                if spec.name == MethodName::Knee && spec.stamps == Vantage::Application {
-                    known = delay::stage_of(Some(&report));
-                }
+                continue;
             }
+            let mut method = spec.build(seed, run.facts(), known.as_ref());
+            if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
+                // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
+                run.passages(&other.stage()).for_each(|passage| method.see(&passage.observation));
+                self.judge(&origin, &run, &other.stage(), &method.report(), *took);
+                continue;
+            }
+            let (report, took) = run.measure(&spec.stage(), &mut *method)?;
+            self.judge(&origin, &run, &spec.stage(), &report, took);
+            if spec.name == MethodName::Knee && spec.stamps == Vantage::Application {
+                known = delay::stage_of(Some(&report));
+            }
+            done.push((spec, took));
         }
         Ok(())
     }
@@ -182,14 +193,6 @@ impl Judge<'_> {
                 self.rows.push(Row::new(origin, report.stamps, *quantity, judgement, effort, seconds));
             }
         }
-    }
-}
-
-/// Name of a method's measurement: the same method may read other stamps in another one.
-fn stage(spec: &MethodSpec) -> String {
-    match spec.stamps {
-        Vantage::Application => spec.name.stage().to_owned(),
-        Vantage::Capture => format!("{}-capture", spec.name.stage()),
     }
 }
 
