@@ -1,5 +1,7 @@
 //! Under which circumstances a run was made: an unexplained figure is worthless in this field.
 
+use crate::stats::quantile::median;
+use crate::train::{Direction, Observation};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -52,4 +54,40 @@ pub struct Circumstances {
     pub idle_before_probe: Option<Nanos>,
     /// Anything else that a reader should know, by name.
     pub notes: BTreeMap<String, String>,
+}
+
+impl Circumstances {
+    /// Notes the idle time before a probe, as the stamps of a run's trains show it, one after another.
+    pub fn note_idle<'a>(&mut self, observations: impl IntoIterator<Item = &'a Observation>) {
+        let forward =
+            observations.into_iter().filter(|observation| observation.direction == Direction::Forward);
+        let ends: Vec<(Nanos, Nanos)> = forward
+            .filter_map(|observation| Some((observation.fates.first()?, observation.fates.last()?)))
+            .map(|(first, last)| (first.sent.application, last.sent.application))
+            .collect();
+        let pauses: Vec<f64> = ends.windows(2).map(|pair| (pair[1].0 - pair[0].1).as_f64()).collect();
+        self.idle_before_probe = median(&pauses).map(Nanos::from_f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::{Fate, Packet, Stamps};
+    use crate::unit::Bytes;
+
+    #[test]
+    fn idle_time_is_from_the_last_packet_to_the_next_trains_first() {
+        let fate = |at| Fate {
+            packet: Packet { size: Bytes(72), hold: Nanos::ZERO },
+            sent: Stamps { application: Nanos(at), kernel: None, hardware: None },
+            arrival: None,
+        };
+        let train = |at| Observation { direction: Direction::Forward, fates: vec![fate(at), fate(at + 30)] };
+        let mut circumstances = Circumstances::default();
+        circumstances.note_idle(&[train(0), train(1_030), train(2_060)]);
+        assert_eq!(circumstances.idle_before_probe, Some(Nanos(1_000)));
+        circumstances.note_idle(&[train(0)]);
+        assert_eq!(circumstances.idle_before_probe, None);
+    }
 }

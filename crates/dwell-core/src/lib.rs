@@ -19,7 +19,9 @@ pub mod clock;
 mod method;
 mod report;
 mod train;
+pub mod truth;
 pub mod unit;
+pub mod waterfall;
 
 pub use circumstances::{Circumstances, HostFacts};
 pub use method::{Effort, LoadLimit, Method, Path, Step, run};

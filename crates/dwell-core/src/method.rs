@@ -80,6 +80,18 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Adds the cost of one train that left after `pause`.
+    pub fn count(&mut self, pause: Nanos, observation: &Observation) {
+        let fates = &observation.fates;
+        self.probes += 1;
+        self.packets += fates.len() as u64;
+        self.lost += fates.iter().filter(|fate| fate.arrival.is_none()).count() as u64;
+        self.bytes = self.bytes + observation.bytes();
+        if let (Some(first), Some(last)) = (fates.first(), fates.last()) {
+            self.span += pause + (last.sent.application - first.sent.application);
+        }
+    }
+
     /// Adds another run's cost.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -110,14 +122,7 @@ pub fn run<P: Path>(
         }
         let passages = path.carry(&fleet)?;
         for (departure, passage) in fleet.iter().zip(passages) {
-            let fates = &passage.observation.fates;
-            effort.probes += 1;
-            effort.packets += fates.len() as u64;
-            effort.lost += fates.iter().filter(|fate| fate.arrival.is_none()).count() as u64;
-            effort.bytes = effort.bytes + passage.observation.bytes();
-            if let (Some(first), Some(last)) = (fates.first(), fates.last()) {
-                effort.span += departure.pause + (last.sent.application - first.sent.application);
-            }
+            effort.count(departure.pause, &passage.observation);
             method.see(&passage.observation);
             keep(passage);
         }

@@ -3,8 +3,8 @@
 use crate::pace::{Lead, sleep_on};
 use crate::wiring::Place;
 use dwell_core::Nanos;
-use dwell_net::clock;
 use dwell_net::PacketSocket;
+use dwell_net::clock;
 use std::io;
 
 /// Idle times after which the cost is measured.

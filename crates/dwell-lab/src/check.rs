@@ -171,7 +171,8 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
 
     let all = || [&pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
     let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
-    let lost_as_asked = all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
+    let lost_as_asked =
+        all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
     let occupied = narrow.map_or(size, |link| link.framing.occupied(size));
     let one_way_delay = delays(lone.shots.iter().filter(|(shot, _)| shot.size == size));
     let mut check = LabCheck {
@@ -212,7 +213,8 @@ fn per_second(count: u64, span: Nanos) -> u64 {
 
 /// Delivered times, each with what was asked if that is known.
 fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
-    let asked: Vec<(Nanos, Nanos)> = times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
+    let asked: Vec<(Nanos, Nanos)> =
+        times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
     Some(Delivered {
         asked: Spread::of(asked.iter().map(|(_, asked)| *asked)),
         delivered: Spread::of(times.iter().map(|(time, _)| *time))?,
@@ -232,7 +234,9 @@ fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Op
     let gap = |pair: &[(Shot, Option<Carried>)]| {
         let [(first, before), (second, after)] = pair else { return None };
         let asked = match carriage {
-            Carriage::Emulated => before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?)),
+            Carriage::Emulated => {
+                before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?))
+            }
             Carriage::Tbf | Carriage::Htb => serialised,
             Carriage::Bridge => None,
         };
@@ -242,20 +246,15 @@ fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Op
 }
 
 /// Neighbours of the two sizes, compared pair by pair.
-fn size_against_delay(
-    carriage: Carriage,
-    lone: &Part,
-    links: &[LinkSpec],
-    size: Bytes,
-) -> Option<Delivered> {
+fn size_against_delay(carriage: Carriage, lone: &Part, links: &[LinkSpec], size: Bytes) -> Option<Delivered> {
     let serialised = empty_path(links, size) - empty_path(links, SMALLEST);
     let difference = |pair: &[(Shot, Option<Carried>)]| {
         let [(large, asked_large), (small, asked_small)] = pair else { return None };
         let delay = |shot: &Shot| Some(shot.came? - shot.left?);
         let asked = match carriage {
-            Carriage::Emulated => asked_large.zip(*asked_small).and_then(|(large, small)| {
-                Some((large.due? - large.entered) - (small.due? - small.entered))
-            }),
+            Carriage::Emulated => asked_large
+                .zip(*asked_small)
+                .and_then(|(large, small)| Some((large.due? - large.entered) - (small.due? - small.entered))),
             Carriage::Tbf | Carriage::Htb => Some(serialised),
             Carriage::Bridge => None,
         };

@@ -75,5 +75,9 @@ fn times_row(f: &mut fmt::Formatter<'_>, name: &str, times: Delivered) -> fmt::R
     } else {
         format!("delivered {} to {}", spread.p25, spread.p75)
     };
-    row(f, name, &[&median(times.asked), &times.delivered.median.to_string(), &median(times.error), &quartiles])
+    row(
+        f,
+        name,
+        &[&median(times.asked), &times.delivered.median.to_string(), &median(times.error), &quartiles],
+    )
 }

@@ -1,3 +1,20 @@
 //! Where a packet's time goes: the command.
 
-fn main() {}
+mod cli;
+mod failure;
+mod figure;
+mod identity;
+mod picture;
+mod run;
+mod screen;
+mod target;
+mod verb;
+mod waterfall;
+mod world;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::exit_code(cli::Cli::parse().run())
+}

@@ -1,0 +1,33 @@
+# Everything a fresh machine needs to know: `make demo` and `make test`.
+
+CARGO ?= cargo
+OUT := out
+DWELL := target/release/dwell
+
+.PHONY: setup demo test bench docs
+
+# What is missing is installed, or told where that takes rights that we do not have. Safe to repeat.
+setup:
+	@sh scripts/setup.sh
+
+# A real measurement on this machine's own kernel: a testbed of network namespaces, packets, waterfall, picture.
+demo: setup
+	$(CARGO) build --release --locked --package dwell
+	@mkdir -p $(OUT)
+	$(DWELL) lab demo --plot $(OUT)/demo.svg
+	@echo "picture: $(OUT)/demo.svg"
+
+# Format, lints, documentation, licences (a test of the command), every test.
+test: setup
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
+	$(CARGO) test --workspace --locked
+
+bench: setup
+	$(CARGO) bench --workspace --locked
+
+# The book is plain Markdown in docs/book/src; where mdbook is installed, it is made into pages.
+docs: setup
+	$(CARGO) doc --workspace --no-deps --locked
+	@if command -v mdbook >/dev/null; then mdbook build docs/book; else echo "docs/book/src is readable as it is; mdbook would make pages of it"; fi

@@ -1,0 +1,244 @@
+//! What was really so, and how findings fare against it. Methods never see any of this; judges do.
+
+use crate::report::{Finding, Quantity};
+use crate::stats::quantile::{Quartiles, median, quartiles};
+use crate::train::{Direction, Observation, PacketTruth, Passage};
+use crate::unit::Nanos;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The truth of every quantity that `passages` can tell, as medians in nanoseconds: of a distribution, the middle
+/// is what an estimate is held against.
+///
+/// Heading packets give the stages of a lone packet. A trailing packet gives S where it waited for the program to
+/// be done with the heading one, and L_t where it did not: in between the two are not told apart by anybody.
+#[must_use]
+pub fn truths<'a>(passages: impl IntoIterator<Item = &'a Passage>) -> BTreeMap<Quantity, f64> {
+    let mut seen: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
+    let mut note = |quantity, span: Nanos| seen.entry(quantity).or_default().push(span.as_f64());
+    // Where the clocks run apart, the offset is the one at the start of the run.
+    let mut offset = None;
+    for passage in passages {
+        let Some(truth) = &passage.truth else { continue };
+        let heading = truth.first().copied().flatten();
+        match passage.observation.direction {
+            Direction::Forward => {
+                offset = offset.or_else(|| clock_offset(passage));
+                if let Some(heading) = heading {
+                    lone(&heading, &mut note);
+                }
+                if let [Some(heading), Some(trailing)] = truth[..] {
+                    pair(&heading, &trailing, &mut note);
+                }
+            }
+            Direction::Reverse => {
+                if let Some(heading) = heading {
+                    note(Quantity::ReverseOneWayDelay, heading.reached_receiver - heading.left_sender);
+                }
+            }
+        }
+    }
+    let mut truths: BTreeMap<_, _> =
+        seen.into_iter().filter_map(|(quantity, spans)| Some((quantity, median(&spans)?))).collect();
+    truths.extend(offset.map(|offset| (Quantity::ClockOffset, offset.as_f64())));
+    truths
+}
+
+/// The receiver's clock minus the sender's, as a packet's stamps and their true times show them.
+fn clock_offset(passage: &Passage) -> Option<Nanos> {
+    let (fate, truth) = (passage.observation.fates.first()?, passage.truth.as_ref()?.first()?.as_ref()?);
+    let receiver = fate.arrival?.stamps.application - truth.stamped;
+    Some(receiver - (fate.sent.application - truth.handed_over))
+}
+
+fn lone(packet: &PacketTruth, note: &mut impl FnMut(Quantity, Nanos)) {
+    note(Quantity::SenderHost, packet.left_sender - packet.handed_over);
+    note(Quantity::OneWayDelay, packet.reached_receiver - packet.left_sender);
+    note(Quantity::KernelStage, packet.queued - packet.reached_receiver);
+    note(Quantity::ApplicationStage, packet.stamped - packet.queued);
+    note(Quantity::PptHeading, packet.stamped - packet.reached_receiver);
+    note(Quantity::ApparentOneWayDelay, packet.stamped - packet.handed_over);
+}
+
+fn pair(heading: &PacketTruth, trailing: &PacketTruth, note: &mut impl FnMut(Quantity, Nanos)) {
+    if trailing.queued <= heading.stamped {
+        note(Quantity::ServiceTime, trailing.stamped - heading.stamped);
+    } else {
+        let heading_time = heading.stamped - heading.reached_receiver;
+        let trailing_time = trailing.stamped - trailing.reached_receiver;
+        note(Quantity::PptTrailing, trailing_time);
+        note(Quantity::DifferentialPpt, trailing_time - heading_time);
+    }
+}
+
+/// Quartiles of the time from the receiving kernel's stamp of a heading packet to the program's: the truth that a
+/// host can tell of itself. `None` where no kernel stamps were taken.
+#[must_use]
+pub fn kernel_ppt<'a>(observations: impl IntoIterator<Item = &'a Observation>) -> Option<Quartiles> {
+    let spans: Vec<f64> = observations
+        .into_iter()
+        .filter(|observation| observation.direction == Direction::Forward)
+        .filter_map(|observation| observation.fates.first()?.arrival)
+        .filter_map(|arrival| Some((arrival.stamps.application - arrival.stamps.kernel?).as_f64()))
+        .collect();
+    quartiles(&spans)
+}
+
+/// What kind of answer a finding is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// A value with its interval.
+    Value,
+    /// A bound.
+    Bound,
+    /// None.
+    Unmeasurable,
+}
+
+impl From<&Finding> for Verdict {
+    fn from(finding: &Finding) -> Self {
+        match finding {
+            Finding::Value { .. } => Self::Value,
+            Finding::Bound { .. } => Self::Bound,
+            Finding::Unmeasurable { .. } => Self::Unmeasurable,
+        }
+    }
+}
+
+/// A finding beside the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// What was so, where it is known.
+    pub truth: Option<f64>,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl Judgement {
+    /// Estimate minus truth, where there are both.
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        Some(self.finding.estimate()? - self.truth?)
+    }
+
+    /// The same as a share of the truth.
+    #[must_use]
+    pub fn relative_error(&self) -> Option<f64> {
+        let truth = self.truth.filter(|truth| *truth != 0.0)?;
+        Some(self.error()? / truth.abs())
+    }
+}
+
+/// How a method fared over several runs.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Score {
+    /// Runs.
+    pub runs: usize,
+    /// Runs that gave a value.
+    pub values: usize,
+    /// Runs that gave a bound.
+    pub bounds: usize,
+    /// Median of the true figures.
+    pub truth: Option<f64>,
+    /// Median of the size of the error.
+    pub median_error: Option<f64>,
+    /// Median of the size of the error as a share of the truth.
+    pub median_relative_error: Option<f64>,
+    /// The largest error as a share of the truth, with its sign.
+    pub worst_relative_error: Option<f64>,
+    /// Share of the values whose interval holds the truth.
+    pub coverage: Option<f64>,
+    /// Share of the bounds that hold.
+    pub bounds_hold: Option<f64>,
+}
+
+impl Score {
+    /// Of these runs.
+    #[must_use]
+    pub fn of<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Self {
+        let judgements: Vec<&Judgement> = judgements.into_iter().collect();
+        let of = |verdict| judgements.iter().filter(move |j| Verdict::from(&j.finding) == verdict);
+        let errors: Vec<f64> = judgements.iter().filter_map(|j| j.error()).map(f64::abs).collect();
+        let relative: Vec<f64> = judgements.iter().filter_map(|j| j.relative_error()).collect();
+        let sizes: Vec<f64> = relative.iter().copied().map(f64::abs).collect();
+        let truths: Vec<f64> = judgements.iter().filter_map(|j| j.truth).collect();
+        let held = |verdict| {
+            let answers: Vec<bool> = of(verdict).filter_map(|j| j.finding.holds(j.truth?)).collect();
+            let yes = answers.iter().filter(|answer| **answer).count();
+            (!answers.is_empty()).then(|| yes as f64 / answers.len() as f64)
+        };
+        Self {
+            runs: judgements.len(),
+            values: of(Verdict::Value).count(),
+            bounds: of(Verdict::Bound).count(),
+            truth: median(&truths),
+            median_error: median(&errors),
+            median_relative_error: median(&sizes),
+            worst_relative_error: relative.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())),
+            coverage: held(Verdict::Value),
+            bounds_hold: held(Verdict::Bound),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Unit;
+
+    fn packet(at: i64, stage: i64) -> Option<PacketTruth> {
+        Some(PacketTruth {
+            handed_over: Nanos(at - 50),
+            left_sender: Nanos(at - 40),
+            reached_receiver: Nanos(at - 3),
+            queued: Nanos(at),
+            stamped: Nanos(at + stage),
+            waited: Nanos::ZERO,
+        })
+    }
+
+    fn passage(truth: Vec<Option<PacketTruth>>) -> Passage {
+        Passage { observation: Observation::default(), truth: Some(truth) }
+    }
+
+    #[test]
+    fn each_stage_is_read_where_it_is_defined() {
+        // The second pair's trailing packet came while the program was busy with the heading one.
+        let pairs =
+            [passage(vec![packet(0, 100), packet(500, 120)]), passage(vec![packet(0, 100), packet(10, 110)])];
+        let truths = truths(&pairs);
+        assert_eq!(truths[&Quantity::ApplicationStage], 100.0);
+        assert_eq!(truths[&Quantity::KernelStage], 3.0);
+        assert_eq!(truths[&Quantity::PptHeading], 103.0);
+        assert_eq!(truths[&Quantity::PptTrailing], 123.0);
+        assert_eq!(truths[&Quantity::DifferentialPpt], 20.0);
+        assert_eq!(truths[&Quantity::ServiceTime], 20.0);
+        assert_eq!(truths[&Quantity::OneWayDelay], 37.0);
+        assert_eq!(truths[&Quantity::SenderHost], 10.0);
+        assert_eq!(truths[&Quantity::ApparentOneWayDelay], 150.0);
+    }
+
+    #[test]
+    fn lost_packets_and_worlds_without_truth_tell_nothing() {
+        let silent = Passage { observation: Observation::default(), truth: None };
+        assert!(truths(&[silent, passage(vec![None, None]), passage(vec![])]).is_empty());
+    }
+
+    #[test]
+    fn a_score_counts_what_it_says() {
+        let judge = |finding| Judgement { truth: Some(100.0), finding };
+        let runs = [
+            judge(Finding::nanos(102.0, 95.0, 105.0)),
+            judge(Finding::nanos(90.0, 88.0, 92.0)),
+            judge(Finding::at_most(120.0, Unit::Ns, "dispersion")),
+            judge(Finding::unmeasurable("all lost")),
+        ];
+        let score = Score::of(&runs);
+        assert_eq!((score.runs, score.values, score.bounds), (4, 2, 1));
+        assert_eq!(score.median_error, Some(6.0));
+        assert_eq!(score.worst_relative_error, Some(-0.1));
+        assert_eq!((score.coverage, score.bounds_hold), (Some(0.5), Some(1.0)));
+        assert_eq!(Score::of(&[]), Score::default());
+    }
+}

@@ -1,0 +1,118 @@
+use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The format that this version writes, and the latest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// What was asked of a run: with the passages, all that its analysis needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// The command's verb.
+    pub verb: String,
+    /// The host or the scenario, as it was given.
+    pub target: String,
+    /// The method, where the verb has a choice.
+    #[serde(default)]
+    pub method: Option<String>,
+    /// Which of the receiver's stamps it was to read.
+    #[serde(default)]
+    pub stamps: Vantage,
+    /// Seed of everything random in the run.
+    pub seed: u64,
+    /// Other settings, by the names of the command's options.
+    #[serde(default)]
+    pub config: BTreeMap<String, String>,
+}
+
+/// First line of a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The record's format; the key tells a record from any other JSON.
+    pub dwell_record: u32,
+    /// Version of Dwell that wrote it.
+    pub dwell: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub when: String,
+    /// What was asked.
+    pub ask: Ask,
+    /// What was known of the path beforehand.
+    pub facts: Option<PathFacts>,
+    /// Under which circumstances.
+    pub circumstances: Circumstances,
+}
+
+impl Header {
+    /// The header of a run that begins now.
+    #[must_use]
+    pub fn now(ask: Ask, facts: Option<PathFacts>, circumstances: Circumstances) -> Self {
+        let when = OffsetDateTime::now_utc();
+        let when = when.replace_nanosecond(0).unwrap_or(when).format(&Rfc3339).unwrap_or_default();
+        let dwell = env!("CARGO_PKG_VERSION").to_owned();
+        Self { dwell_record: FORMAT, dwell, when, ask, facts, circumstances }
+    }
+}
+
+/// A passage, and the measurement of the run that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Name of the measurement: a run may make several, one after another.
+    pub stage: String,
+    /// What became of the train.
+    pub passage: Passage,
+}
+
+/// What one measurement of the run found, and what it cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// Name of the measurement.
+    pub stage: String,
+    /// Its report.
+    pub report: Report,
+    /// Its cost.
+    pub effort: Effort,
+}
+
+/// The lines after the header.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Line {
+    /// One train.
+    Passage(Kept),
+    /// All findings.
+    Found(Vec<Found>),
+    /// Nothing follows.
+    End(End),
+}
+
+/// Last line of a whole record.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct End {
+    /// Passages in the record.
+    pub(crate) passages: u64,
+    /// SHA-256 of every byte before this line, in hexadecimal.
+    pub(crate) sha256: String,
+}
+
+/// A run: what was asked, what was seen, what was found, under which circumstances.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What was asked, when, where.
+    pub header: Header,
+    /// Everything that was seen, in the order of the run.
+    pub passages: Vec<Kept>,
+    /// What was found; empty where the record is cut short.
+    pub found: Vec<Found>,
+    /// Whether the run ended and nothing was lost since.
+    pub whole: bool,
+}
+
+impl Record {
+    /// What the whole run cost.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        self.found.iter().fold(Effort::default(), |sum, found| sum.plus(found.effort))
+    }
+}

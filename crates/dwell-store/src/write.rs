@@ -1,0 +1,136 @@
+use crate::error::StoreError;
+use crate::record::{End, Found, Header, Kept, Line};
+use dwell_core::Passage;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// The name under which a record grows until it is whole.
+#[must_use]
+pub fn partial_name(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// Writes a record as the run goes on.
+#[derive(Debug)]
+pub struct RecordWriter {
+    file: PathBuf,
+    partial: PathBuf,
+    lines: Lines<File>,
+    passages: u64,
+}
+
+impl RecordWriter {
+    /// Begins the record `file`, which grows as [`partial_name`]`(file)` until [`finish`](Self::finish).
+    ///
+    /// # Errors
+    /// When either name is taken, or the system refuses.
+    pub fn create(file: &Path, header: &Header) -> Result<Self, StoreError> {
+        if file.exists() {
+            return Err(StoreError::Exists { file: file.to_owned() });
+        }
+        let partial = partial_name(file);
+        let out = File::create_new(&partial).map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => StoreError::PartialExists { file: partial.clone() },
+            _ => StoreError::Io { file: partial.clone(), doing: "create", source },
+        })?;
+        let mut writer = Self { file: file.to_owned(), partial, lines: Lines::new(out), passages: 0 };
+        writer.put(header)?;
+        Ok(writer)
+    }
+
+    /// Adds a passage of the measurement `stage`; it is with the system, safe from a kill, on return.
+    ///
+    /// # Errors
+    /// A full disk, or another refusal of the system.
+    pub fn push(&mut self, stage: &str, passage: Passage) -> Result<(), StoreError> {
+        self.put(&Line::Passage(Kept { stage: stage.to_owned(), passage }))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds the findings, closes the record, and gives it its own name.
+    ///
+    /// # Errors
+    /// A full disk, or another refusal of the system; the partial record then stays.
+    pub fn finish(mut self, found: &[Found]) -> Result<PathBuf, StoreError> {
+        self.put(&Line::Found(found.to_vec()))?;
+        let end = End { passages: self.passages, sha256: self.lines.digest() };
+        self.put(&Line::End(end))?;
+        let failed = |doing| {
+            let file = self.partial.clone();
+            move |source| StoreError::Io { file, doing, source }
+        };
+        self.lines.out.sync_all().map_err(failed("write to the disk"))?;
+        fs::rename(&self.partial, &self.file).map_err(failed("give the record its name"))?;
+        Ok(self.file)
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> Result<(), StoreError> {
+        let at = self.lines.written + 1;
+        self.lines.put(line).map_err(|source| match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                StoreError::DiskFull { file: self.partial.clone(), line: at }
+            }
+            _ => StoreError::Io { file: self.partial.clone(), doing: "write", source },
+        })
+    }
+}
+
+/// JSON lines, and the digest of all of them so far.
+#[derive(Debug)]
+struct Lines<W> {
+    out: W,
+    sha256: Sha256,
+    written: u64,
+}
+
+impl<W: Write> Lines<W> {
+    fn new(out: W) -> Self {
+        Self { out, sha256: Sha256::new(), written: 0 }
+    }
+
+    /// One line, in one write: a kill leaves whole lines, but for the last at worst.
+    fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.out.write_all(&bytes)?;
+        self.sha256.update(&bytes);
+        self.written += 1;
+        Ok(())
+    }
+
+    fn digest(&self) -> String {
+        hexadecimal(&self.sha256.clone().finalize())
+    }
+}
+
+/// Two digits a byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::Circumstances;
+
+    #[test]
+    fn a_full_disk_is_named_with_its_line() {
+        let Ok(full) = File::options().write(true).open("/dev/full") else { return };
+        let header = Header::now(Default::default(), None, Circumstances::default());
+        let mut writer = RecordWriter {
+            file: "run.dwell".into(),
+            partial: "run.dwell.partial".into(),
+            lines: Lines::new(full),
+            passages: 0,
+        };
+        let error = writer.put(&header).unwrap_err();
+        assert!(matches!(error, StoreError::DiskFull { line: 1, .. }), "{error}");
+        assert!(error.to_string().starts_with("run.dwell.partial: line 1: the disk is full"), "{error}");
+    }
+}

@@ -1,0 +1,94 @@
+//! The command line: every option once, from which help, manual page and completions are made.
+
+use crate::verb;
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Tells where a packet's time goes between two hosts.
+///
+/// Dwell sends short trains of packets to a host that runs `dwell agent`, and says how long each part of the way
+/// keeps them: the sending host, the path, the end link, the receiving kernel, the receiving program. Each figure
+/// comes with its 95 % interval, or as a bound with its reason, or with the reason why it cannot be had.
+#[derive(Parser)]
+#[command(name = "dwell", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Examples:
+  dwell agent                                  on the host under test
+  dwell path 192.0.2.7                         where the time goes on the way there
+  dwell ppt 192.0.2.7 --json                   how long its application stage takes
+  dwell path scenarios/lan-100m.toml --on sim  the same, in the simulator
+  dwell lab demo                               the same, on this machine's own kernel
+
+Exit status: 0 measured, 1 could not measure (the reason on one line of standard error), 2 bad arguments.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    output: Output,
+
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What every verb takes.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Output {
+    /// Print one JSON document on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Draw a picture, as .svg or as a page, .html
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// Keep all that was seen, for `dwell replay`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Seed of everything random
+    #[arg(long, global = true, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Path(verb::path::PathArgs),
+    Ppt(verb::ppt::PptArgs),
+    Capacity(verb::capacity::CapacityArgs),
+    Delay(verb::delay::DelayArgs),
+    Lab(verb::lab::LabArgs),
+    Agent(verb::agent::AgentArgs),
+    Eval(verb::eval::EvalArgs),
+    Replay(verb::replay::ReplayArgs),
+    Generate(verb::generate::GenerateArgs),
+}
+
+impl Cli {
+    /// Does what was asked.
+    pub(crate) fn run(self) -> Result<()> {
+        let output = &self.output;
+        if let Some(file) = &output.plot {
+            crate::picture::check_name(file).map_err(crate::failure::bad_argument)?;
+        }
+        match self.verb {
+            Verb::Path(verb) => verb.run(output),
+            Verb::Ppt(verb) => verb.run(output),
+            Verb::Capacity(verb) => verb.run(output),
+            Verb::Delay(verb) => verb.run(output),
+            Verb::Lab(verb) => verb.run(output),
+            Verb::Agent(verb) => verb.run(output),
+            Verb::Eval(verb) => verb.run(output),
+            Verb::Replay(verb) => verb.run(output),
+            Verb::Generate(verb) => verb.run(output),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,61 @@
+//! Figures with their units, as people read them.
+
+use dwell_core::{BitRate, Effort, Finding, Nanos, Side, Unit};
+
+/// A figure with its unit.
+pub(crate) fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ns => Nanos::from_f64(value).to_string(),
+        Unit::Bps => BitRate(value.max(0.0).round() as u64).to_string(),
+        Unit::Ppm => format!("{value:.2} ppm"),
+        Unit::Ratio => share(value),
+    }
+}
+
+/// A share of one, in per cent.
+pub(crate) fn share(value: f64) -> String {
+    let percent = value * 100.0;
+    if percent.abs() < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// A finding in two cells: what was found, and how sure that is or why it is no more.
+pub(crate) fn cells(finding: &Finding) -> [String; 2] {
+    match finding {
+        Finding::Value { value, low, high, unit } => {
+            [figure(*value, *unit), format!("{} to {}", figure(*low, *unit), figure(*high, *unit))]
+        }
+        Finding::Bound { bound, side, unit, reason } => {
+            let side = match side {
+                Side::Upper => "at most",
+                Side::Lower => "at least",
+            };
+            [format!("{side} {}", figure(*bound, *unit)), reason.clone()]
+        }
+        Finding::Unmeasurable { reason } => ["not measurable".to_owned(), reason.clone()],
+    }
+}
+
+/// What a run cost, as a line.
+pub(crate) fn cost(effort: &Effort) -> String {
+    let lost = if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", effort.lost) };
+    format!(
+        "{} probes of {} packets ({lost}), {} bytes, {:.1} s",
+        effort.probes,
+        effort.packets,
+        effort.bytes.0,
+        effort.span.as_secs_f64()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(figure(31_400.0, Unit::Ns), "31.4 us");
+        assert_eq!(figure(1e8, Unit::Bps), "100 Mb/s");
+        assert_eq!(figure(0.02, Unit::Ratio), "2.0 %");
+        assert_eq!(cells(&Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion"))[0], "at most 67.2 us");
+    }
+}

@@ -1,0 +1,152 @@
+//! One run: measurements one after another on one world, kept in a record as they come.
+
+use crate::cli::Output;
+use crate::screen::Progress;
+use crate::world::World;
+use anyhow::Result;
+use dwell_core::{
+    BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
+};
+use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
+use std::time::{Duration, Instant};
+
+/// A run under way.
+pub(crate) struct Run {
+    world: Box<dyn World>,
+    ask: Ask,
+    facts: PathFacts,
+    share: f64,
+    writer: Option<RecordWriter>,
+    progress: Progress,
+    found: Vec<Found>,
+    seen: Vec<Kept>,
+}
+
+/// A run that is over.
+pub(crate) struct Finished {
+    /// What was asked.
+    pub(crate) ask: Ask,
+    /// Under which circumstances.
+    pub(crate) circumstances: Circumstances,
+    /// What was known of the path in the end.
+    pub(crate) facts: PathFacts,
+    /// What was found, measurement by measurement.
+    pub(crate) found: Vec<Found>,
+    /// All that was seen.
+    pub(crate) seen: Vec<Kept>,
+}
+
+impl Run {
+    /// Begins a run; with `--record`, its record too.
+    pub(crate) fn begin(world: Box<dyn World>, ask: Ask, share: f64, output: &Output) -> Result<Self> {
+        let facts = world.facts();
+        let writer = match &output.record {
+            Some(file) => {
+                let header = Header::now(ask.clone(), Some(facts), world.circumstances());
+                Some(RecordWriter::create(file, &header)?)
+            }
+            None => None,
+        };
+        let progress = Progress::start();
+        Ok(Self { world, ask, facts, share, writer, progress, found: Vec::new(), seen: Vec::new() })
+    }
+
+    /// A run inside a larger one, which keeps no record and shows no progress of its own.
+    pub(crate) fn inner(world: Box<dyn World>, ask: Ask, share: f64) -> Self {
+        let facts = world.facts();
+        let progress = Progress::hidden();
+        Self { world, ask, facts, share, writer: None, progress, found: Vec::new(), seen: Vec::new() }
+    }
+
+    /// What is known of the path by now.
+    pub(crate) fn facts(&self) -> &PathFacts {
+        &self.facts
+    }
+
+    /// Seed of everything random.
+    pub(crate) fn seed(&self) -> u64 {
+        self.ask.seed
+    }
+
+    /// The world.
+    pub(crate) fn world(&self) -> &dyn World {
+        &*self.world
+    }
+
+    /// What the measurement `stage` saw.
+    pub(crate) fn passages<'a>(&'a self, stage: &'a str) -> impl Iterator<Item = &'a Passage> {
+        self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
+    }
+
+    /// What the measurement `stage` cost.
+    pub(crate) fn effort(&self, stage: &str) -> Effort {
+        self.found
+            .iter()
+            .find(|found| found.stage == stage)
+            .map_or_else(Effort::default, |found| found.effort)
+    }
+
+    /// Makes one measurement and returns its report and the time that it took by the clock on the wall.
+    pub(crate) fn measure(&mut self, stage: &str, method: &mut dyn Method) -> Result<(Report, Duration)> {
+        let began = Instant::now();
+        let limit = self.facts.end_link.map(|capacity| LoadLimit { share: self.share, capacity });
+        let (writer, seen, progress) = (&mut self.writer, &mut self.seen, &self.progress);
+        let mut unwritten = None;
+        let mut probes = 0u64;
+        progress.say(format!("{stage}: first probes"));
+        let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
+            probes += 1;
+            progress.say(format!("{stage}: {probes} probes"));
+            if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
+                unwritten = writer.push(stage, passage.clone()).err();
+            }
+            seen.push(Kept { stage: stage.to_owned(), passage });
+        })?;
+        if let Some(error) = unwritten {
+            return Err(error.into());
+        }
+        let report = method.report();
+        self.found.push(Found { stage: stage.to_owned(), report: report.clone(), effort });
+        Ok((report, began.elapsed()))
+    }
+
+    /// Takes over the end link's capacity from a report, for the methods that follow and for the probing load.
+    pub(crate) fn learn_end_link(&mut self, report: &Report) {
+        let known = match report.finding(Quantity::EndLinkCapacity) {
+            Finding::Value { value, .. } => Some(value),
+            // A bound from below is a capacity that is there.
+            Finding::Bound { bound, side: dwell_core::Side::Lower, .. } => Some(bound),
+            _ => None,
+        };
+        if let Some(bps) = known.filter(|bps| *bps >= 1.0) {
+            self.facts.end_link = Some(BitRate(bps.round() as u64));
+        }
+    }
+
+    /// Ends the run and closes its record.
+    pub(crate) fn finish(self) -> Result<Finished> {
+        if let Some(writer) = self.writer {
+            writer.finish(&self.found)?;
+        }
+        let mut circumstances = self.world.circumstances();
+        circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
+        Ok(Finished { ask: self.ask, circumstances, facts: self.facts, found: self.found, seen: self.seen })
+    }
+}
+
+impl Finished {
+    /// What the whole run cost.
+    pub(crate) fn effort(&self) -> Effort {
+        self.found.iter().fold(Effort::default(), |sum, found| sum.plus(found.effort))
+    }
+
+    /// The report of the measurement `stage`.
+    pub(crate) fn report(&self, stage: &str) -> Option<&Report> {
+        self.found.iter().find(|found| found.stage == stage).map(|found| &found.report)
+    }
+
+    /// What the measurement `stage` saw.
+    pub(crate) fn passages<'a>(&'a self, stage: &'a str) -> impl Iterator<Item = &'a Passage> {
+        self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
+    }
+}

@@ -1,0 +1,100 @@
+//! What a person reads: tables, colour on a terminal only, progress on standard error.
+
+use anyhow::Result;
+use comfy_table::{ContentArrangement, LineStyle, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::time::Duration;
+
+use crate::figure::cells;
+use dwell_core::Report;
+
+/// Writes to standard output. A reader that went away, such as `head`, is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Prints one JSON document.
+pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
+    print(&format!("{document:#}\n"))
+}
+
+/// Whether standard output takes colour.
+pub(crate) fn coloured() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// `text` in the colour of the ANSI `code`, where colour is wanted.
+pub(crate) fn paint(text: &str, code: u8, colour: bool) -> String {
+    if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// A table without frames, cut to the terminal's width where there is one.
+pub(crate) fn table(heads: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_header(heads.iter().copied());
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    if !io::stdout().is_terminal() {
+        table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    }
+    table
+}
+
+/// A report as a table, with its warnings below.
+pub(crate) fn report_text(report: &Report) -> String {
+    let mut table = table(&["quantity", "finding", "95 % interval, or why"]);
+    for (quantity, finding) in &report.findings {
+        let [found, sure] = cells(finding);
+        table.add_row([quantity.name().replace('_', " "), found, sure]);
+    }
+    let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.trim_fmt());
+    for warning in &report.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+fn stamps(report: &Report) -> &'static str {
+    match report.stamps {
+        dwell_core::Vantage::Application => "application",
+        dwell_core::Vantage::Capture => "capture",
+    }
+}
+
+/// What the run is doing, on standard error, if that is a terminal.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// Begins.
+    pub(crate) fn start() -> Self {
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self(bar)
+    }
+
+    /// Shows nothing, for runs inside a larger one.
+    pub(crate) fn hidden() -> Self {
+        Self(ProgressBar::hidden())
+    }
+
+    /// Says what happens now.
+    pub(crate) fn say(&self, message: String) {
+        self.0.set_message(message);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,175 @@
+//! What is measured: a live host, or a scenario in the simulator or on this machine's kernel.
+
+use crate::failure::bad_argument;
+use crate::identity::IdentityArgs;
+use crate::world::{Carried, World};
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use dwell_core::{BitRate, Circumstances, HostFacts, LoadLimit, Quantity};
+use dwell_lab::{Lab, LabOptions};
+use dwell_net::protocol::PORT;
+use dwell_net::{ConnectConfig, LivePath};
+use dwell_sim::{Scenario, SimPath};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Where packets travel.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum On {
+    /// A host that runs `dwell agent`
+    #[default]
+    Live,
+    /// A scenario file, as network namespaces on this machine's kernel
+    Kernel,
+    /// A scenario file, in the simulator
+    Sim,
+}
+
+/// The host to measure, and how.
+#[derive(Args, Clone)]
+pub(crate) struct TargetArgs {
+    /// Name or address of a host that runs `dwell agent`; with --on kernel or --on sim, a scenario file
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+
+    /// Where packets travel
+    #[arg(long, value_enum, default_value_t = On::Live, value_name = "WORLD")]
+    pub(crate) on: On,
+
+    /// Port of the agent
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
+    port: u16,
+
+    #[command(flatten)]
+    identity: IdentityArgs,
+
+    #[command(flatten)]
+    placement: Placement,
+
+    #[command(flatten)]
+    pub(crate) load: Load,
+}
+
+/// Where the thread runs that stamps packets.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Placement {
+    /// Pin the measuring thread to this core
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) core: Option<usize>,
+
+    /// Ask for real-time priority for the measuring thread (needs CAP_SYS_NICE)
+    #[arg(long)]
+    pub(crate) real_time: bool,
+}
+
+/// The probing load.
+#[derive(Args, Clone)]
+pub(crate) struct Load {
+    /// Share of the end link that probes may take, above 0 and up to 1
+    #[arg(long, value_name = "SHARE", default_value_t = LoadLimit::DEFAULT_SHARE, value_parser = share)]
+    pub(crate) max_load: f64,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
+    if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("a share is above 0 and up to 1".to_owned()) }
+}
+
+impl TargetArgs {
+    /// The world that was asked for.
+    pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
+        match self.on {
+            On::Live => self.live(),
+            On::Kernel | On::Sim => {
+                let scenario = load(Path::new(&self.host))?;
+                Bed::make(&scenario, self.on == On::Kernel, seed)?.open(seed)
+            }
+        }
+    }
+
+    fn live(&self) -> Result<Box<dyn World>> {
+        if self.host.ends_with(".toml") && Path::new(&self.host).exists() {
+            let advice = "is a scenario file; add --on sim or --on kernel";
+            return Err(bad_argument(anyhow!("{} {advice}", self.host)));
+        }
+        let path = LivePath::connect(ConnectConfig {
+            port: self.port,
+            core: self.placement.core,
+            real_time: self.placement.real_time,
+            ..ConnectConfig::new(&self.host, self.identity.load()?, self.identity.peers()?)
+        })?;
+        let circumstances = path.circumstances();
+        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
+    }
+}
+
+impl Load {
+    /// The settings that a record keeps.
+    pub(crate) fn config(&self) -> BTreeMap<String, String> {
+        [("max-load".to_owned(), self.max_load.to_string())].into()
+    }
+}
+
+/// A scenario file; whatever is wrong with it is the fault of what was given.
+pub(crate) fn load(file: &Path) -> Result<Scenario> {
+    Scenario::load(file).map_err(bad_argument)
+}
+
+/// A scenario, ready to be measured in run after run.
+pub(crate) enum Bed {
+    /// Built anew for each run: that costs nothing.
+    Sim(Box<Scenario>),
+    /// Built and checked once.
+    Lab(Lab, Box<Scenario>),
+}
+
+/// Makes labs possible without privileges, where the system lets users make namespaces. Before any thread starts.
+pub(crate) fn allow_labs() -> Result<()> {
+    dwell_lab::enter_user_namespace()?;
+    Ok(())
+}
+
+impl Bed {
+    /// In the lab, or else in the simulator. A lab measures itself first: every result of it carries that.
+    pub(crate) fn make(scenario: &Scenario, lab: bool, seed: u64) -> Result<Self> {
+        let scenario = Box::new(scenario.clone());
+        if !lab {
+            return Ok(Self::Sim(scenario));
+        }
+        allow_labs()?;
+        let lab = Lab::up(&scenario, LabOptions { seed, ..LabOptions::default() })?;
+        lab.check()?;
+        Ok(Self::Lab(lab, scenario))
+    }
+
+    /// A world for one run.
+    pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
+        Ok(match self {
+            Self::Sim(scenario) => Box::new(simulated(scenario, seed)),
+            Self::Lab(lab, scenario) => {
+                let path = lab.connect()?;
+                let circumstances = path.circumstances();
+                Box::new(Carried { path, circumstances, truths: truths(scenario) })
+            }
+        })
+    }
+}
+
+fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
+    let host = HostFacts { dwell: env!("CARGO_PKG_VERSION").to_owned(), ..HostFacts::default() };
+    let circumstances = Circumstances {
+        world: "simulator".to_owned(),
+        sender: host.clone(),
+        receiver: host,
+        notes: [("scenario".to_owned(), scenario.name.clone())].into(),
+        ..Circumstances::default()
+    };
+    Carried { path: SimPath::new(scenario, seed), circumstances, truths: truths(scenario) }
+}
+
+/// What a scenario itself says: its last link, and how its clocks run apart.
+fn truths(scenario: &Scenario) -> BTreeMap<Quantity, f64> {
+    let truth = SimPath::new(scenario, 0).truth();
+    let capacity = truth.end_link.map(|BitRate(bps)| (Quantity::EndLinkCapacity, bps as f64));
+    capacity.into_iter().chain([(Quantity::ClockSkew, truth.skew_ppm)]).collect()
+}

@@ -1,0 +1,139 @@
+//! An evaluation as tables and as a picture.
+
+use super::rows::{Cell, Row};
+use crate::figure::{cells as finding_cells, figure, share};
+use crate::picture::{self, Judged, Mark, Panel};
+use crate::screen::table;
+use dwell_core::{Finding, Quantity, Unit};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// One line a run, then one line a cell.
+pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
+    let unit = |unit: Option<Unit>| unit.unwrap_or(Unit::Ns);
+    let mut runs = table(&[
+        "condition",
+        "run",
+        "method",
+        "quantity",
+        "truth",
+        "found",
+        "95 % interval, or why",
+        "error",
+        "probes",
+        "bytes",
+        "s",
+    ]);
+    for row in rows {
+        let [found, sure] = finding_cells(&row.judgement.finding);
+        runs.add_row([
+            row.condition_text(),
+            row.run.to_string(),
+            row.method_text(),
+            row.quantity.name().replace('_', " "),
+            row.truth.map_or_else(none, |truth| figure(truth, unit(row.unit))),
+            found,
+            sure,
+            row.judgement.relative_error().map_or_else(none, share),
+            row.probes.to_string(),
+            row.bytes.to_string(),
+            format!("{:.1}", row.seconds),
+        ]);
+    }
+    let mut summary = table(&[
+        "condition",
+        "method",
+        "quantity",
+        "runs",
+        "values",
+        "truth",
+        "median error",
+        "of truth",
+        "worst",
+        "interval holds",
+        "bound holds",
+    ]);
+    for cell in cells {
+        let score = &cell.score;
+        summary.add_row([
+            cell.condition_text(),
+            cell.method_text(),
+            cell.quantity.name().replace('_', " "),
+            score.runs.to_string(),
+            score.values.to_string(),
+            score.truth.map_or_else(none, |truth| figure(truth, unit(cell.unit))),
+            score.median_error.map_or_else(none, |error| figure(error, unit(cell.unit))),
+            score.median_relative_error.map_or_else(none, share),
+            score.worst_relative_error.map_or_else(none, share),
+            score.coverage.map_or_else(none, share),
+            score.bounds_hold.map_or_else(none, share),
+        ]);
+    }
+    let mut text = format!("{}\n\n{}\n", runs.trim_fmt(), summary.trim_fmt());
+    let _ = writeln!(text, "{} rows in {:.0} s", rows.len(), took.as_secs_f64());
+    text
+}
+
+fn none() -> String {
+    "-".to_owned()
+}
+
+/// The quantity with the most values in rows, and a small chart for each kind of condition.
+pub(super) fn panels(rows: &[Row]) -> (String, Vec<Box<dyn Panel>>) {
+    let mut count: BTreeMap<Quantity, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.unit == Some(Unit::Ns) && row.truth.is_some()) {
+        *count.entry(row.quantity).or_default() += 1;
+    }
+    let preferred = [Quantity::ApplicationStage].into_iter().find(|quantity| count.contains_key(quantity));
+    let Some(quantity) = preferred.or_else(|| count.iter().max_by_key(|(_, n)| **n).map(|(q, _)| *q)) else {
+        return ("No value was found".to_owned(), Vec::new());
+    };
+    // The published estimators give the whole time, not the application's share of it: they are drawn against that.
+    let drawn = |row: &&Row| {
+        row.quantity == quantity
+            || (quantity == Quantity::ApplicationStage && row.quantity == Quantity::PptHeading)
+    };
+    let mut methods: Vec<String> = Vec::new();
+    let mut charts: Vec<picture::Cell> = Vec::new();
+    for row in rows.iter().filter(drawn) {
+        let Finding::Value { value, low, high, .. } = row.judgement.finding else { continue };
+        let Some(truth) = row.truth else { continue };
+        let method = place(&mut methods, row.method_text());
+        let title = chart_of(row, rows);
+        let at = charts.iter().position(|chart| chart.title == title).unwrap_or_else(|| {
+            charts.push(picture::Cell { title, series: Vec::new() });
+            charts.len() - 1
+        });
+        let series = &mut charts[at].series;
+        series.resize_with(series.len().max(method + 1), Vec::new);
+        let us = 1e-3;
+        series[method].push(Mark { truth: truth * us, estimate: value * us, low: low * us, high: high * us });
+    }
+    let name = quantity.name().replace('_', " ");
+    let title = format!("Estimates of the {name} against the truth, {} methods", methods.len());
+    (title, vec![Box::new(Judged { quantity: name, methods, cells: charts })])
+}
+
+fn place(names: &mut Vec<String>, name: String) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
+}
+
+/// The chart that a row belongs to: its block and its settings but those of the hosts, which the truth shows. Where
+/// that makes more charts than a picture holds, its block alone.
+fn chart_of(row: &Row, rows: &[Row]) -> String {
+    const MOST: usize = 12;
+    let title = |row: &Row| {
+        let mut link = row.clone();
+        link.condition.retain(|key, _| key == "block" || key.starts_with("links"));
+        link.condition_text()
+    };
+    let titles: std::collections::BTreeSet<String> = rows.iter().map(title).collect();
+    if titles.len() <= MOST {
+        return title(row);
+    }
+    row.condition.get("block").and_then(|block| block.as_str()).unwrap_or("all").to_owned()
+}

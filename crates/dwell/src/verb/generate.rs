@@ -1,0 +1,48 @@
+//! `dwell generate`: manual page and completions, from the one description of the command line.
+
+use crate::cli::{Cli, Output};
+use crate::screen::print;
+use anyhow::Result;
+use clap::{Args, CommandFactory, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// Make the manual page or a shell's completions
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell generate man ~/.local/share/man/man1
+  dwell generate completions bash > /etc/bash_completion.d/dwell")]
+pub(crate) struct GenerateArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Manual pages, one a verb, into a folder
+    Man {
+        /// Made where it is missing
+        folder: PathBuf,
+    },
+    /// Completions, on standard output
+    Completions {
+        /// For which shell
+        shell: Shell,
+    },
+}
+
+impl GenerateArgs {
+    pub(crate) fn run(self, _output: &Output) -> Result<()> {
+        match self.what {
+            What::Man { folder } => {
+                std::fs::create_dir_all(&folder)?;
+                Ok(clap_mangen::generate_to(Cli::command(), folder)?)
+            }
+            What::Completions { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "dwell", &mut script);
+                print(&String::from_utf8_lossy(&script))
+            }
+        }
+    }
+}

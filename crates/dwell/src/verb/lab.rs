@@ -1,0 +1,138 @@
+//! `dwell lab`: testbeds on this machine's own kernel.
+
+use super::conclude;
+use super::path::Path as PathAnalysis;
+use crate::cli::Output;
+use crate::failure::bad_argument;
+use crate::screen::{print, print_json};
+use crate::target::{Bed, Load, On, allow_labs, load};
+use anyhow::{Result, anyhow};
+use clap::{Args, Subcommand};
+use dwell_lab::{Lab, LabOptions};
+use dwell_sim::Scenario;
+use dwell_store::Ask;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Build a testbed from a scenario file, on this machine's own kernel
+///
+/// Hosts and routers are threads in network namespaces of their own, so that nothing is left behind, also when the
+/// command is killed. Without root this works where the system lets users make namespaces.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell lab demo --plot demo.svg                a real measurement, with a picture
+  dwell lab run scenarios/lan-100m.toml         the same on a scenario of yours
+  dwell lab run scenarios/lan-100m.toml --on sim
+  dwell lab check scenarios/lan-100m.toml       what this machine can carry of it
+  dwell lab up scenarios/lan-100m.toml          keep it up, for other tools")]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Keep a testbed up until interrupted, and say how to enter it
+    Up {
+        /// A scenario file
+        scenario: PathBuf,
+    },
+    /// Measure where the time goes on a scenario, as `dwell path` does
+    Run {
+        /// A scenario file
+        scenario: PathBuf,
+
+        /// Where packets travel
+        #[arg(long, value_enum, default_value_t = On::Kernel)]
+        on: On,
+
+        #[command(flatten)]
+        load: Load,
+    },
+    /// The same on a scenario that is built in
+    Demo {
+        /// Where packets travel
+        #[arg(long, value_enum, default_value_t = On::Kernel)]
+        on: On,
+
+        #[command(flatten)]
+        load: Load,
+    },
+    /// Measure the testbed itself: what it delivers of what the scenario asks, and what it costs
+    Check {
+        /// A scenario file
+        scenario: PathBuf,
+    },
+}
+
+/// The scenario of `dwell lab demo`.
+const DEMO: &str = include_str!("../../../../scenarios/demo.toml");
+
+impl LabArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        match self.what {
+            What::Up { scenario } => up(&scenario, output),
+            What::Check { scenario } => check(&scenario, output),
+            What::Run { scenario, on, load: share } => {
+                let loaded = load(&scenario)?;
+                run(&loaded, &scenario.display().to_string(), on, &share, output)
+            }
+            What::Demo { on, load: share } => {
+                let demo = Scenario::parse("scenarios/demo.toml", DEMO).map_err(bad_argument)?;
+                run(&demo, "scenarios/demo.toml", on, &share, output)
+            }
+        }
+    }
+}
+
+fn run(scenario: &Scenario, target: &str, on: On, share: &Load, output: &Output) -> Result<()> {
+    if on == On::Live {
+        return Err(bad_argument(anyhow!("a scenario runs --on kernel or --on sim")));
+    }
+    let world = Bed::make(scenario, on == On::Kernel, output.seed)?.open(output.seed)?;
+    let ask = Ask {
+        verb: "path".to_owned(),
+        target: target.to_owned(),
+        seed: output.seed,
+        config: share.config(),
+        ..Ask::default()
+    };
+    conclude(&PathAnalysis, world, ask, share.max_load, output)
+}
+
+/// Builds a lab, for what needs neither picture nor record.
+fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
+    if output.plot.is_some() || output.record.is_some() {
+        return Err(bad_argument(anyhow!(
+            "this has nothing to plot and keeps no record; `dwell lab run` does"
+        )));
+    }
+    let scenario = load(file)?;
+    allow_labs()?;
+    let lab = Lab::up(&scenario, LabOptions { seed: output.seed, ..LabOptions::default() })?;
+    Ok((lab, scenario))
+}
+
+fn check(file: &Path, output: &Output) -> Result<()> {
+    let (lab, _) = build(file, output)?;
+    let check = lab.check()?;
+    if output.json { print_json(&serde_json::to_value(&check)?) } else { print(&format!("{check}\n")) }
+}
+
+fn up(file: &Path, output: &Output) -> Result<()> {
+    let (lab, scenario) = build(file, output)?;
+    let process = std::process::id();
+    if output.json {
+        print_json(&json!({
+            "scenario": scenario.name,
+            "process": process,
+            "agent": lab.agent_address().to_string(),
+            "carriage": lab.carriage(),
+        }))?;
+    } else {
+        print(&format!("{} is up ({:?}); interrupt to end it\n", scenario.name, lab.carriage()))?;
+    }
+    loop {
+        std::thread::park();
+    }
+}

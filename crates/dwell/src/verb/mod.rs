@@ -1,0 +1,161 @@
+//! One file a verb. Those that measure share one face, so that a live run and a replay are one piece of code.
+
+pub(crate) mod agent;
+pub(crate) mod capacity;
+pub(crate) mod delay;
+pub(crate) mod eval;
+pub(crate) mod generate;
+pub(crate) mod lab;
+pub(crate) mod path;
+pub(crate) mod ppt;
+pub(crate) mod replay;
+
+use crate::cli::Output;
+use crate::figure::cost;
+use crate::picture::{Panel, Picture};
+use crate::run::{Finished, Run};
+use crate::screen::{print, print_json};
+use crate::target::TargetArgs;
+use crate::world::World;
+use anyhow::{Result, bail};
+use dwell_core::{Finding, Quantity, Report, Vantage};
+use dwell_store::Ask;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// A verb that measures something.
+pub(crate) trait Measuring {
+    /// Its name.
+    fn verb(&self) -> &'static str;
+
+    /// The method, where there is a choice, and the stamps that it reads.
+    fn method(&self) -> (Option<&'static str>, Vantage) {
+        (None, Vantage::Application)
+    }
+
+    /// The measurements, one after another.
+    fn analyse(&self, run: &mut Run) -> Result<()>;
+
+    /// The report that the verb is about.
+    fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report>;
+
+    /// The keys of its JSON document, beside those of every document.
+    fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()>;
+
+    /// What a person reads.
+    fn text(&self, finished: &Finished, colour: bool) -> String;
+
+    /// The finding as a sentence, and the panels that show it.
+    fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>);
+}
+
+/// Measures a target from the command line.
+pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output) -> Result<()> {
+    let world = target.open(output.seed)?;
+    let (method, stamps) = verb.method();
+    let ask = Ask {
+        verb: verb.verb().to_owned(),
+        target: target.host.clone(),
+        method: method.map(str::to_owned),
+        stamps,
+        seed: output.seed,
+        config: target.load.config(),
+    };
+    conclude(verb, world, ask, target.load.max_load, output)
+}
+
+/// Runs the measurements on a world and tells what came of them.
+pub(crate) fn conclude(
+    verb: &dyn Measuring,
+    world: Box<dyn World>,
+    ask: Ask,
+    share: f64,
+    output: &Output,
+) -> Result<()> {
+    let mut run = Run::begin(world, ask, share, output)?;
+    verb.analyse(&mut run)?;
+    let finished = run.finish()?;
+    if output.json {
+        print_json(&document(verb, &finished)?)?;
+    } else {
+        let mut text = verb.text(&finished, crate::screen::coloured());
+        let _ = writeln!(text, "{}", cost(&finished.effort()));
+        print(&text)?;
+    }
+    if let Some(file) = &output.plot {
+        let (title, panels) = verb.panels(&finished);
+        Picture { title, notes: notes(&finished), panels }.write(file)?;
+    }
+    answered(verb, &finished)
+}
+
+/// Fails if nothing at all could be said.
+fn answered(verb: &dyn Measuring, finished: &Finished) -> Result<()> {
+    let Some(report) = verb.main_report(finished) else { bail!("nothing was measured") };
+    let reason = |finding: &Finding| match finding {
+        Finding::Unmeasurable { reason } => Some(reason.clone()),
+        _ => None,
+    };
+    let reasons: Vec<Option<String>> = report.findings.values().map(reason).collect();
+    match reasons.into_iter().collect::<Option<Vec<String>>>() {
+        Some(reasons) => bail!("could not measure: {}", reasons.first().map_or("no finding", String::as_str)),
+        None => Ok(()),
+    }
+}
+
+/// The document of `--json`: what every verb tells, and what this one adds.
+fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
+    let effort = finished.effort();
+    let mut document = Map::new();
+    document.insert("verb".into(), json!(verb.verb()));
+    document.insert("dwell".into(), json!(env!("CARGO_PKG_VERSION")));
+    document.insert("target".into(), json!(finished.ask.target));
+    document.insert("seed".into(), json!(finished.ask.seed));
+    verb.json(finished, &mut document)?;
+    document.insert("probes".into(), json!(effort.probes));
+    document.insert("packets".into(), json!(effort.packets));
+    document.insert("lost".into(), json!(effort.lost));
+    document.insert("bytes".into(), json!(effort.bytes));
+    document.insert("seconds".into(), json!(effort.span.as_secs_f64()));
+    document.insert("circumstances".into(), serde_json::to_value(&finished.circumstances)?);
+    Ok(Value::Object(document))
+}
+
+/// The findings on `quantities` under their names.
+fn insert_findings(
+    document: &mut Map<String, Value>,
+    report: &Report,
+    quantities: &[Quantity],
+) -> Result<()> {
+    for quantity in quantities {
+        document.insert(quantity.name().into(), serde_json::to_value(report.finding(*quantity))?);
+    }
+    Ok(())
+}
+
+/// All warnings of the run.
+fn warnings(finished: &Finished) -> Vec<&String> {
+    finished.found.iter().flat_map(|found| &found.report.warnings).collect()
+}
+
+/// What stands under a picture.
+fn notes(finished: &Finished) -> Vec<String> {
+    let here = &finished.circumstances;
+    let host = |name: &str, host: &dwell_core::HostFacts| {
+        let told = [host.processor.clone(), host.kernel.as_ref().map(|kernel| format!("kernel {kernel}"))];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| format!("{name}: {}", told.join(", ")))
+    };
+    let mut notes = vec![format!(
+        "dwell {}: {} of {} ({}), seed {}",
+        env!("CARGO_PKG_VERSION"),
+        finished.ask.verb,
+        finished.ask.target,
+        here.world,
+        finished.ask.seed
+    )];
+    notes.extend(host("sender", &here.sender));
+    notes.extend(host("receiver", &here.receiver));
+    notes.push(cost(&finished.effort()));
+    notes
+}

@@ -1,0 +1,148 @@
+//! `dwell path`: where the time goes, as one waterfall.
+
+use super::ppt::{PptMethod, coalescence, kernel_truth, sweep};
+use super::{Measuring, capacity, delay, insert_findings, measure, warnings};
+use crate::cli::Output;
+use crate::figure::cells;
+use crate::picture::Panel;
+use crate::run::{Finished, Run};
+use crate::screen::report_text;
+use crate::target::TargetArgs;
+use crate::waterfall::{Bar, Bars, Extent};
+use anyhow::Result;
+use clap::Args;
+use dwell_core::waterfall::{Part, Waterfall};
+use dwell_core::{Quantity, Report, Vantage};
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+/// Show where a packet's time goes on the way to a host
+///
+/// Measures the end link, the application stage and the one-way delay, and puts them together as one waterfall: the
+/// sending host, the path, the end link, the receiver's kernel, the receiver's application.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell path 192.0.2.7
+  dwell path 192.0.2.7 --plot path.svg --record path.dwell
+  dwell path scenarios/lan-100m.toml --on sim --json
+  dwell path scenarios/lan-100m.toml --on kernel")]
+pub(crate) struct PathArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+}
+
+impl PathArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        measure(&Path, &self.target, output)
+    }
+}
+
+/// The analysis.
+pub(crate) struct Path;
+
+const KNEE: PptMethod = PptMethod::Knee;
+
+/// What people call the parts.
+fn name(part: &Part) -> &'static str {
+    match part.quantity {
+        Quantity::SenderHost => "sender host",
+        Quantity::Path => "path",
+        Quantity::EndLink => "end link",
+        Quantity::KernelStage => "receiver's kernel",
+        Quantity::ApplicationStage => "receiver's application",
+        other => other.name(),
+    }
+}
+
+fn waterfall(finished: &Finished) -> Option<Waterfall> {
+    let (knee, delay) = (finished.report(KNEE.name())?, finished.report(delay::STAGE)?);
+    Some(Waterfall::new(knee, delay, &finished.facts))
+}
+
+fn bars(waterfall: &Waterfall) -> Bars {
+    let bar = |part: &Part| Bar {
+        name: name(part).to_owned(),
+        start: part.start / 1e3,
+        extent: Extent::from(&part.finding),
+    };
+    let whole =
+        Bar { name: "program to program".to_owned(), start: 0.0, extent: Extent::from(&waterfall.whole) };
+    Bars { bars: waterfall.parts.iter().map(bar).collect(), whole }
+}
+
+/// The sentence that says what dominates.
+fn sentence(waterfall: &Waterfall) -> String {
+    let Some((part, share)) = waterfall.dominant() else {
+        return "No part is known well enough to say what dominates".to_owned();
+    };
+    let ([found, _], [whole, _]) = (cells(&part.finding), cells(&waterfall.whole));
+    format!("The {} takes most of the time: {found} of {whole} ({})", name(part), crate::figure::share(share))
+}
+
+impl Measuring for Path {
+    fn verb(&self) -> &'static str {
+        "path"
+    }
+
+    fn analyse(&self, run: &mut Run) -> Result<()> {
+        capacity::measure_end_link(run)?;
+        let mut knee = KNEE.build(Vantage::Application, None, run.seed(), run.facts());
+        run.measure(KNEE.name(), &mut *knee)?;
+        let mut method = delay::build(run.facts(), None);
+        run.measure(delay::STAGE, &mut method)?;
+        Ok(())
+    }
+
+    fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
+        finished.report(delay::STAGE)
+    }
+
+    fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
+        if let Some(waterfall) = waterfall(finished) {
+            let part = |part: &Part| json!({ "part": part.quantity, "start_ns": part.start.round() as i64, "finding": part.finding });
+            let parts: Vec<Value> = waterfall.parts.iter().map(part).collect();
+            document.insert("waterfall".into(), json!(parts));
+            document.insert("sentence".into(), json!(sentence(&waterfall)));
+        }
+        let of = [
+            (capacity::STAGE, &[Quantity::EndLinkCapacity][..]),
+            (KNEE.name(), &super::ppt::QUANTITIES),
+            (delay::STAGE, &delay::QUANTITIES),
+        ];
+        for (stage, quantities) in of {
+            if let Some(report) = finished.report(stage) {
+                let mut findings = Map::new();
+                insert_findings(&mut findings, report, quantities)?;
+                document.insert(stage.replace('-', "_"), Value::Object(findings));
+            }
+        }
+        document.insert("coalescence".into(), coalescence());
+        document.insert("kernel_truth".into(), kernel_truth(finished, KNEE.name()));
+        document.insert("warnings".into(), json!(warnings(finished)));
+        Ok(())
+    }
+
+    fn text(&self, finished: &Finished, colour: bool) -> String {
+        let mut text = String::new();
+        if let Some(waterfall) = waterfall(finished) {
+            let _ = writeln!(text, "{}\n{}.\n", bars(&waterfall).text(colour), sentence(&waterfall));
+        }
+        for found in &finished.found {
+            let _ = writeln!(text, "{}", report_text(&found.report));
+        }
+        text
+    }
+
+    fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
+        let mut panels: Vec<Box<dyn Panel>> = Vec::new();
+        let mut title = "Where the time goes".to_owned();
+        if let Some(waterfall) = waterfall(finished) {
+            title = sentence(&waterfall).replace(" us", " µs");
+            panels.push(Box::new(bars(&waterfall)));
+        }
+        if let Some(report) = finished.report(KNEE.name()) {
+            panels.push(Box::new(sweep(finished, report)));
+        }
+        (title, panels)
+    }
+}

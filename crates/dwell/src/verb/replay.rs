@@ -1,0 +1,80 @@
+//! `dwell replay`: the same analysis, or another, on recorded data.
+
+use super::capacity::Capacity;
+use super::delay::Delay;
+use super::path::Path;
+use super::ppt::{Ppt, PptMethod};
+use super::{Measuring, conclude};
+use crate::cli::Output;
+use crate::failure::bad_argument;
+use crate::world::Replayed;
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueEnum};
+use dwell_core::Vantage;
+use dwell_store::{Ask, Record};
+use std::path::PathBuf;
+
+/// Repeat an analysis, or make another, on what `--record` kept
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell replay monday.dwell                        the report of that run again
+  dwell replay monday.dwell --method salehin2015   what another method makes of it
+  dwell replay monday.dwell.partial --partial      what a killed run had seen")]
+pub(crate) struct ReplayArgs {
+    /// A record
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Another method than that of the run
+    #[arg(long, value_enum)]
+    method: Option<PptMethod>,
+
+    /// Other stamps than those of the run
+    #[arg(long, value_enum)]
+    stamps: Option<super::ppt::Stamps>,
+
+    /// Analyse a record that is cut short, as far as it goes
+    #[arg(long)]
+    partial: bool,
+}
+
+impl ReplayArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if let Some(file) = &output.record {
+            return Err(bad_argument(anyhow!("{}: a replay is no run to record", file.display())));
+        }
+        let (mut record, cut) = Record::load_partial(&self.file)?;
+        if let Some(cut) = cut {
+            if !self.partial {
+                return Err(cut.into());
+            }
+            let note = format!("{} passages of a run that did not end", record.passages.len());
+            record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
+            eprintln!("dwell: {}: {note}", self.file.display());
+        }
+        let no_facts = || anyhow!("{}: line 1: the record says nothing of the path", self.file.display());
+        let facts = record.header.facts.ok_or_else(no_facts)?;
+        record.header.circumstances.notes.insert("replayed".to_owned(), record.header.when.clone());
+        let recorded = record.header.ask.clone();
+        let verb = self.verb(&recorded)?;
+        let (method, stamps) = verb.method();
+        let ask = Ask { verb: verb.verb().to_owned(), method: method.map(str::to_owned), stamps, ..recorded };
+        conclude(&*verb, Box::new(Replayed { record, facts }), ask, 1.0, output)
+    }
+
+    /// The analysis that was asked for, now or then.
+    fn verb(&self, recorded: &Ask) -> Result<Box<dyn Measuring>> {
+        let stamps = self.stamps.map_or(recorded.stamps, Vantage::from);
+        if self.method.is_some() || self.stamps.is_some() || recorded.verb == "ppt" {
+            let then = recorded.method.as_deref().and_then(|name| PptMethod::from_str(name, false).ok());
+            let method = self.method.or(then).unwrap_or_default();
+            return Ok(Box::new(Ppt::new(method, stamps)));
+        }
+        Ok(match recorded.verb.as_str() {
+            "path" => Box::new(Path),
+            "delay" => Box::new(Delay { stamps }),
+            "capacity" => Box::new(Capacity),
+            other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
+        })
+    }
+}

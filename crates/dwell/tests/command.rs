@@ -1,0 +1,365 @@
+//! The command as a user meets it: a process with arguments, standard output, standard error and a status.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Runs the command far from any home folder.
+fn dwell(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dwell"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env_remove("XDG_CONFIG_HOME")
+        .output()
+        .expect("the command runs")
+}
+
+fn status(output: &Output) -> i32 {
+    output.status.code().expect("an exit status")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// Standard error, which must be one line.
+fn reason(output: &Output) -> String {
+    let text = String::from_utf8(output.stderr.clone()).expect("text");
+    assert_eq!(text.lines().count(), 1, "one line of reason: {text}");
+    text
+}
+
+fn json(output: &Output) -> Value {
+    assert_eq!(status(output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+const SCENARIO: &str = "name = \"test\"\n\n[[links]]\nrate = \"1 Gb/s\"\npropagation = \"2 us\"\n\n\
+                        [[links]]\nrate = \"100 Mb/s\"\npropagation = \"500 ns\"\n\n\
+                        [destination]\nspin = \"20 us\"\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("lan.toml"), SCENARIO).expect("written");
+    folder
+}
+
+/// A finding has one of the three forms.
+fn assert_finding(document: &Value, key: &str) {
+    let finding = &document[key];
+    let has = |keys: &[&str]| keys.iter().all(|key| finding.get(key).is_some());
+    assert!(
+        has(&["value", "low", "high", "unit"])
+            || has(&["bound", "side", "unit", "reason"])
+            || has(&["unmeasurable"]),
+        "{key}: {finding}"
+    );
+}
+
+#[test]
+fn every_verb_has_help_with_examples() {
+    let here = folder();
+    for verb in ["path", "ppt", "capacity", "delay", "lab", "agent", "eval", "replay", "generate"] {
+        let output = dwell(here.path(), &[verb, "--help"]);
+        assert_eq!(status(&output), 0, "{verb}");
+        assert!(out(&output).contains("Examples:") && out(&output).contains("dwell "), "{verb}");
+    }
+    assert!(out(&dwell(here.path(), &["--help"])).contains("Exit status"));
+    assert!(out(&dwell(here.path(), &["--version"])).starts_with("dwell 0."));
+}
+
+#[test]
+fn bad_arguments_end_with_2() {
+    let here = folder();
+    for arguments in [
+        &["measure"][..],
+        &["ppt"],
+        &["ppt", "lan.toml", "--on", "moon"],
+        &["ppt", "lan.toml", "--on", "sim", "--method", "guess"],
+        &["ppt", "lan.toml", "--on", "sim", "--max-load", "0"],
+        &["ppt", "lan.toml", "--on", "sim", "--max-load", "1.5"],
+        &["ppt", "lan.toml", "--on", "sim", "--seed", "x"],
+        &["ppt", "lan.toml", "--on", "sim", "--plot", "picture.png"],
+        &["ppt", "lan.toml"],
+        &["eval", "nowhere.toml"],
+        &["replay", "lan.toml", "--record", "again.dwell"],
+        &["agent", "--plot", "a.svg"],
+    ] {
+        let output = dwell(here.path(), arguments);
+        assert_eq!(status(&output), 2, "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+    }
+    assert!(!here.path().join("picture.png").exists());
+}
+
+#[test]
+fn unknown_hosts_and_missing_agents_end_with_1_and_one_line() {
+    let here = folder();
+    // Without a file of peers nobody can be trusted.
+    let output = dwell(here.path(), &["ppt", "127.0.0.1"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("no file of peers"));
+
+    let key = out(&dwell(here.path(), &["agent", "--key"]));
+    assert!(key.starts_with("ed25519:"), "{key}");
+    fs::write(here.path().join(".config/dwell/peers"), format!("{} me\n", key.trim())).expect("written");
+    // A port that was free a moment ago.
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
+    let output = dwell(here.path(), &["ppt", "127.0.0.1", "--port", &port.to_string()]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).starts_with("dwell: no agent at 127.0.0.1:"), "{}", reason(&output));
+    assert!(output.stdout.is_empty());
+
+    let output = dwell(here.path(), &["capacity", "no-such-host.invalid"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("no-such-host.invalid"), "{}", reason(&output));
+}
+
+#[test]
+fn ppt_has_the_promised_document() {
+    let here = folder();
+    for (method, stamps) in
+        [("knee", "application"), ("salehin2015", "capture"), ("salehin2017", "application")]
+    {
+        let arguments = [
+            "ppt", "lan.toml", "--on", "sim", "--json", "--method", method, "--stamps", stamps, "--seed", "5",
+        ];
+        let document = json(&dwell(here.path(), &arguments));
+        assert_eq!(document["method"], method);
+        assert_eq!(document["stamps"], stamps);
+        for key in [
+            "application_stage",
+            "ppt_heading",
+            "ppt_trailing",
+            "service_time",
+            "differential_ppt",
+            "end_link_capacity",
+        ] {
+            assert_finding(&document, key);
+        }
+        for key in ["present", "kind", "period"] {
+            assert!(document["coalescence"].get(key).is_some(), "{document:#}");
+        }
+        for key in ["p25", "p50", "p75"] {
+            assert!(document["kernel_truth"]["ppt_heading_ns"][key].is_i64(), "{document:#}");
+        }
+        assert!(document["probes"].as_u64().is_some_and(|probes| probes > 0));
+        assert!(document["bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+        assert!(document["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+        assert_eq!(document["circumstances"]["world"], "simulator");
+    }
+}
+
+#[test]
+fn the_knee_finds_the_spin_of_the_scenario() {
+    let here = folder();
+    let document = json(&dwell(here.path(), &["ppt", "lan.toml", "--on", "sim", "--json"]));
+    // 20 us of spin above a wake-up of about 30 us and a read of 1 us.
+    let stage = document["application_stage"]["value"].as_f64().expect("a value");
+    assert!((45_000.0..60_000.0).contains(&stage), "{stage}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_document() {
+    let here = folder();
+    let run = |seed| out(&dwell(here.path(), &["ppt", "lan.toml", "--on", "sim", "--json", "--seed", seed]));
+    assert_eq!(run("3"), run("3"));
+    assert_ne!(run("3"), run("4"));
+}
+
+/// What a replay must repeat.
+fn findings(document: &Value) -> Value {
+    let mut document = document.clone();
+    for key in ["circumstances"] {
+        document.as_object_mut().expect("an object").remove(key);
+    }
+    document
+}
+
+#[test]
+fn a_replay_repeats_the_report() {
+    let here = folder();
+    for verb in ["ppt", "capacity", "delay", "path"] {
+        let file = format!("{verb}.dwell");
+        let first =
+            json(&dwell(here.path(), &[verb, "lan.toml", "--on", "sim", "--json", "--record", &file]));
+        let again = json(&dwell(here.path(), &["replay", &file, "--json"]));
+        assert_eq!(findings(&first), findings(&again), "{verb}");
+        assert!(again["circumstances"]["notes"]["replayed"].is_string());
+    }
+}
+
+#[test]
+fn a_replay_may_ask_another_question() {
+    let here = folder();
+    let run = ["ppt", "lan.toml", "--on", "sim", "--method", "salehin2017", "--record", "run.dwell"];
+    assert_eq!(status(&dwell(here.path(), &run)), 0);
+    let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--method", "salehin2015"]));
+    assert_eq!(other["method"], "salehin2015");
+    assert!(other["ppt_heading"]["value"].is_number(), "{other:#}");
+    let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--stamps", "capture"]));
+    assert_eq!((&other["method"], &other["stamps"]), (&"salehin2017".into(), &"capture".into()));
+    // What was not probed for cannot be had, and nobody pretends it can.
+    let output = dwell(here.path(), &["replay", "run.dwell", "--method", "knee"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("could not measure"));
+}
+
+#[test]
+fn a_record_is_not_written_over() {
+    let here = folder();
+    let arguments = ["capacity", "lan.toml", "--on", "sim", "--record", "run.dwell"];
+    assert_eq!(status(&dwell(here.path(), &arguments)), 0);
+    let output = dwell(here.path(), &arguments);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("run.dwell: already exists"));
+}
+
+#[test]
+fn damaged_records_are_refused_with_their_place() {
+    let here = folder();
+    let file = here.path().join("run.dwell");
+    let ran = dwell(here.path(), &["ppt", "lan.toml", "--on", "sim", "--record", "run.dwell"]);
+    assert_eq!(status(&ran), 0);
+    let whole = fs::read(&file).expect("a record");
+
+    fs::write(&file, &whole[..whole.len() / 2]).expect("written");
+    let output = dwell(here.path(), &["replay", "run.dwell"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("run.dwell: line ") && reason(&output).contains("cut short"));
+    assert!(output.stdout.is_empty(), "no partial result is presented");
+    // Unless that is what is asked for; then it says what it is.
+    let output = dwell(here.path(), &["replay", "run.dwell", "--partial", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert!(document["circumstances"]["notes"]["cut_short"].is_string());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("of a run that did not end"));
+
+    let text = String::from_utf8(whole).expect("text");
+    let altered = text.replacen("\"application\":", "\"application\":1", 40);
+    fs::write(&file, altered).expect("written");
+    let output = dwell(here.path(), &["replay", "run.dwell"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("altered after it was written"), "{}", reason(&output));
+}
+
+#[test]
+fn mistakes_in_scenarios_are_told_with_file_line_and_key() {
+    let here = folder();
+    for (text, line, key) in [
+        (SCENARIO.replace("\"100 Mb/s\"", "\"fast\""), "bad.toml:8", "rate"),
+        (SCENARIO.replace("spin", "spni"), "bad.toml:12", "spni"),
+        (SCENARIO.replace("name = \"test\"", "name = 3"), "bad.toml:1", "name"),
+        (SCENARIO.replace("[destination]", "[destination"), "bad.toml:11", ""),
+    ] {
+        fs::write(here.path().join("bad.toml"), text).expect("written");
+        let output = dwell(here.path(), &["ppt", "bad.toml", "--on", "sim"]);
+        assert_eq!(status(&output), 2);
+        assert!(reason(&output).contains(line) && reason(&output).contains(key), "{}", reason(&output));
+    }
+    let output = dwell(here.path(), &["ppt", "none.toml", "--on", "sim"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("none.toml"));
+}
+
+#[test]
+fn nothing_but_a_terminal_gets_colour_or_progress() {
+    let here = folder();
+    for verb in ["path", "ppt", "capacity", "delay"] {
+        let output = dwell(here.path(), &[verb, "lan.toml", "--on", "sim"]);
+        assert_eq!(status(&output), 0, "{verb}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(!out(&output).contains('\x1b'), "{verb}");
+        assert!(output.stderr.is_empty(), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    let here = folder();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = out(&dwell(here.path(), &["generate", "completions", shell]));
+        assert!(script.contains("capacity"), "{shell}");
+    }
+    assert_eq!(status(&dwell(here.path(), &["generate", "man", "pages"])), 0);
+    let page = fs::read_to_string(here.path().join("pages/dwell-ppt.1")).expect("a page");
+    assert!(page.contains(".TH") && page.contains("salehin2015"));
+}
+
+#[test]
+fn pictures_are_whole() {
+    let here = folder();
+    for verb in ["path", "ppt", "capacity", "delay"] {
+        for kind in ["svg", "html"] {
+            let file = format!("{verb}.{kind}");
+            let output = dwell(here.path(), &[verb, "lan.toml", "--on", "sim", "--plot", &file]);
+            assert_eq!(status(&output), 0, "{file}: {}", String::from_utf8_lossy(&output.stderr));
+            let text = fs::read_to_string(here.path().join(&file)).expect("a picture");
+            assert!(text.contains("<svg") && text.contains("</svg>") && text.contains("µs"), "{file}");
+            assert!(!text.contains("NaN"), "{file}");
+        }
+    }
+}
+
+fn grid(here: &Path) -> PathBuf {
+    let text = "world = \"sim\"\nruns = 2\n\n[[method]]\nname = \"end-link\"\n\n[[method]]\nname = \"knee\"\n\n\
+                [[method]]\nname = \"salehin2015\"\nstamps = \"capture\"\n\n[[method]]\nname = \"delay\"\n\n\
+                [[block]]\nname = \"spins\"\n\
+                base = \"lan.toml\"\n\n[block.axis]\n\"destination.spin\" = [\"0 us\", \"20 us\"]\n";
+    let file = here.join("grid.toml");
+    fs::write(&file, text).expect("written");
+    file
+}
+
+#[test]
+fn eval_has_the_promised_rows() {
+    let here = folder();
+    grid(here.path());
+    let document = json(&dwell(here.path(), &["eval", "grid.toml", "--json"]));
+    let rows = document["rows"].as_array().expect("rows");
+    for row in rows {
+        for key in [
+            "world",
+            "condition",
+            "run",
+            "method",
+            "quantity",
+            "truth",
+            "estimate",
+            "low",
+            "high",
+            "verdict",
+            "probes",
+            "bytes",
+            "seconds",
+        ] {
+            assert!(row.get(key).is_some(), "{key} in {row}");
+        }
+        assert!(["value", "bound", "unmeasurable"].contains(&row["verdict"].as_str().expect("text")));
+        assert_eq!(row["verdict"] == "value", row["estimate"].is_number(), "{row}");
+    }
+    let stages: Vec<&Value> =
+        rows.iter().filter(|row| row["method"] == "knee" && row["quantity"] == "application_stage").collect();
+    assert_eq!(stages.len(), 4, "two spins, two runs");
+    for row in stages {
+        let (truth, estimate) =
+            (row["truth"].as_f64().expect("a truth"), row["estimate"].as_f64().expect("a value"));
+        assert!((estimate - truth).abs() < 5_000.0, "{row}");
+    }
+    for method in ["end-link", "salehin2015", "delay"] {
+        assert!(rows.iter().any(|row| row["method"] == method), "{method}");
+    }
+}
+
+#[test]
+fn eval_tells_mistakes_of_the_grid() {
+    let here = folder();
+    let file = grid(here.path());
+    let text = fs::read_to_string(&file).expect("a grid");
+    fs::write(&file, text.replace("destination.spin", "destination.spni")).expect("written");
+    let output = dwell(here.path(), &["eval", "grid.toml"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("grid.toml: block `spins`") && reason(&output).contains("spni"));
+}

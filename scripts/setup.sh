@@ -1,0 +1,33 @@
+#!/bin/sh
+# Puts in place what the build and the lab need. Asks nothing, changes nothing that is there, needs no network once done.
+set -eu
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+if ! command -v "${CARGO:-cargo}" >/dev/null 2>&1; then
+	say "Rust is missing: install it from https://rustup.rs, then repeat"
+	exit 1
+fi
+
+# The lab runs ip and tc; the dependencies' one C library is built with cc.
+packages=""
+command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || packages="$packages iproute2"
+command -v cc >/dev/null 2>&1 || packages="$packages gcc libc6-dev"
+
+if [ -n "$packages" ]; then
+	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+		say "installing$packages"
+		apt-get -qq update
+		# shellcheck disable=SC2086 # a list of packages
+		DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $packages >/dev/null
+	else
+		say "missing:$packages; install them with this system's package manager, then repeat"
+		exit 1
+	fi
+fi
+
+# Fetched once; from then on the build needs no network.
+if ! "${CARGO:-cargo}" metadata --offline --locked --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" >/dev/null 2>&1; then
+	say "fetching the crates that Cargo.lock names"
+	"${CARGO:-cargo}" fetch --locked
+fi
