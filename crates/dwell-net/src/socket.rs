@@ -70,15 +70,27 @@ fn stamping() -> TimestampingFlag {
 }
 
 impl ProbeSocket {
-    /// Bound to `local`. Several sockets of one user may be bound to the same port: the kernel hands a packet to
+    /// Bound to `local`, which nobody else is then bound to.
+    ///
+    /// # Errors
+    /// The operating system's, such as an address in use.
+    pub fn bind(local: SocketAddr) -> io::Result<Self> {
+        Self::bound(local, false)
+    }
+
+    /// Bound to `local`, as others of the same user may be that were bound in this way: the kernel hands a packet to
     /// the one that is connected to its sender, if there is one.
     ///
     /// # Errors
     /// The operating system's, such as an address in use by another user.
-    pub fn bind(local: SocketAddr) -> io::Result<Self> {
+    pub fn bind_shared(local: SocketAddr) -> io::Result<Self> {
+        Self::bound(local, true)
+    }
+
+    fn bound(local: SocketAddr, shared: bool) -> io::Result<Self> {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-        setsockopt(&fd, sockopt::ReusePort, &true)?;
+        setsockopt(&fd, sockopt::ReusePort, &shared)?;
         // Those with CAP_NET_ADMIN may force it; to others the kernel grants less where its limit is lower.
         if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
             let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
