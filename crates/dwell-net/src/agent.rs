@@ -141,6 +141,9 @@ pub enum AgentError {
 /// How often a listener looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
+/// How often in a row the probe port may fail, a glance apart, before the agent gives up.
+const FAILURES: u32 = 100;
+
 /// The agent, listening.
 pub struct Agent {
     config: AgentConfig,
@@ -304,8 +307,20 @@ impl Agent {
     fn hear_hellos(&self, stop: &AtomicBool) -> io::Result<()> {
         let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut start = [0; HEADER];
+        let mut failures = 0;
         while !stop.load(Ordering::Relaxed) {
-            let Some(packet) = probes.receive(&mut start, Nanos::ZERO)? else { continue };
+            let packet = match probes.receive(&mut start, Nanos::ZERO) {
+                Ok(packet) => packet,
+                // An interface that goes down and comes up again, say.
+                Err(_) if failures < FAILURES => {
+                    failures += 1;
+                    std::thread::sleep(GLANCE);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            failures = 0;
+            let Some(packet) = packet else { continue };
             let (Some(session), Some(from)) = (probe::session_of(&start), packet.from) else { continue };
             let guests = self.guests();
             let Some((seal, tell)) = guests.expecting(session) else { continue };

@@ -56,6 +56,19 @@ pub struct ProbeSocket {
     control: Vec<u8>,
 }
 
+/// The errors that ICMP messages become (icmp_err_convert of the kernel, and its IPv6 counterpart).
+const FROM_ICMP: [Errno; 9] = [
+    Errno::ECONNREFUSED,
+    Errno::EHOSTUNREACH,
+    Errno::ENETUNREACH,
+    Errno::EHOSTDOWN,
+    Errno::ENOPROTOOPT,
+    Errno::EOPNOTSUPP,
+    Errno::ENONET,
+    Errno::EACCES,
+    Errno::EPROTO,
+];
+
 /// How the stamps are to be taken.
 fn stamping() -> TimestampingFlag {
     TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
@@ -180,8 +193,10 @@ impl ProbeSocket {
         let application = clock::realtime();
         let message = match result {
             Ok(message) => message,
-            // A report that nobody listens at the far end, say, or a time-out: not a packet, and not our failure.
-            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH) => return Ok(None),
+            // A time-out, or an ICMP error that says what became of an earlier packet: nothing came, and no failure
+            // of ours.
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(error) if FROM_ICMP.contains(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let mut stamps = Stamps { application, kernel: None, hardware: None };
