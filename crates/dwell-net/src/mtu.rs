@@ -83,7 +83,7 @@ mod tests {
             let largest = self.framing.size_of_mtu(self.mtu);
             let fates = fleet.iter().map(|departure| {
                 self.count += 1;
-                let lost = (self.count.wrapping_mul(2_654_435_761) >> 16) % 3 == 0;
+                let lost = (self.count.wrapping_mul(2_654_435_761) >> 16).is_multiple_of(3);
                 departure.train.bytes() <= largest && !lost
             });
             Ok(fates.collect())

@@ -100,7 +100,12 @@ impl Placement {
         if let Some(core) = self.core {
             place::pin_current_thread(core)?;
         }
-        Ok(Placed { core: self.core, real_time: self.real_time && place::real_time_priority(1) })
+        let real_time = self.real_time && place::real_time_priority(1);
+        if real_time {
+            // Where it is not permitted, a page fault costs what it costs.
+            let _ = place::lock_memory();
+        }
+        Ok(Placed { core: self.core, real_time })
     }
 }
 

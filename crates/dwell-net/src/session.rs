@@ -4,11 +4,12 @@ use crate::agent::Agent;
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::facts;
 use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
 use crate::protocol::{self, Announcement, ClockReading, Refusal, Reply, Request, Welcome};
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -22,6 +23,9 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// How long a hello packet is waited for.
 const HELLO_PATIENCE: Nanos = Nanos::from_secs(2);
+
+/// How long the hello packet that asks for a challenge is waited for.
+const CHALLENGE_PATIENCE: Nanos = Nanos::from_millis(500);
 
 /// The longest that a peer may make a session wait for late packets.
 const LONGEST_GRACE: Nanos = Nanos::from_secs(2);
@@ -41,14 +45,19 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(agent: &'a Agent, local: SocketAddr) -> Self {
-        let local = SocketAddr::new(local.ip().to_canonical(), local.port());
-        Self { agent, local, prober: None, challenge: None, proven: false, allowance: Allowance::LENIENT }
+        Self {
+            agent,
+            local: canonical(local),
+            prober: None,
+            challenge: None,
+            proven: false,
+            allowance: Allowance::LENIENT,
+        }
     }
 
     /// Does what the peer asks until it says bye or vanishes.
     pub(crate) fn run(mut self, channel: &mut Channel) -> Result<(), ChannelError> {
         channel.send(&Reply::Welcome(Box::new(Welcome {
-            facts: self.agent.facts(self.local.ip()),
             limits: self.agent.config().limits,
             resolution: clock::resolution(),
             clock: ClockReading::now(),
@@ -79,22 +88,24 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let seal = Seal::new(session, key);
-        let hello = self.agent.expect(session, seal.clone());
+        let hello = self.agent.guests().expect(session, seal.clone());
         let answered = channel.send(&Reply::Opened { session });
         let heard =
             answered.map(|()| hello.recv_timeout(Duration::from_nanos(HELLO_PATIENCE.0.unsigned_abs())));
-        self.agent.expect_no_more(session);
+        self.agent.guests().expect_no_more(session);
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {
+                let facts = Box::new(facts::gather(self.local.ip(), prober.placed()));
                 self.prober = Some(prober);
-                Ok(Ok(channel.send(&Reply::Heard { address })?))
+                Ok(Ok(channel.send(&Reply::Heard { address, facts })?))
             }
             Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
         }
     }
 
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
+        facts::ask_for_hardware_stamps(self.local.ip());
         let socket = ProbeSocket::bind(self.local)?;
         socket.connect(address)?;
         let endpoint = Endpoint {
@@ -117,7 +128,7 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         self.challenge = Some(sequence);
-        match prober.run(move |endpoint| endpoint.answer_hello(sequence, HELLO_PATIENCE)).wait() {
+        match prober.run(move |endpoint| endpoint.answer_hello(sequence, CHALLENGE_PATIENCE)).wait() {
             Ok(Ok(true)) => Ok(Ok(channel.send(&Reply::Challenged)?)),
             Ok(Ok(false)) => Ok(Ok(channel.send(&Reply::NotHeard)?)),
             Ok(Err(error)) | Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),

@@ -79,8 +79,10 @@ impl ProbeSocket {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
         setsockopt(&fd, sockopt::ReusePort, &true)?;
-        // The kernel grants less where its limit is lower, and that is fine.
-        let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
+        // Those with CAP_NET_ADMIN may force it; to others the kernel grants less where its limit is lower.
+        if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
+            let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
+        }
         let _ = setsockopt(&fd, sockopt::SndBuf, &QUEUE);
         if local.is_ipv4() {
             setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
@@ -174,7 +176,8 @@ impl ProbeSocket {
         if let Ok(controls) = message.cmsgs() {
             for control in controls {
                 if let ControlMessageOwned::ScmTimestampsns(times) = control {
-                    stamps.kernel = nonzero(times.system);
+                    stamps.kernel =
+                        nonzero(times.system).and_then(|stamp| clock::plausible(stamp, application));
                     stamps.hardware = nonzero(times.hw_raw);
                 }
             }
@@ -272,5 +275,13 @@ fn to_std(address: &SockaddrStorage) -> Option<SocketAddr> {
     let v4 = address.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
     let address =
         v4.or_else(|| address.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))?;
-    Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    Some(canonical(address))
+}
+
+/// An IPv4 address that an IPv6 socket shows as its own kind, as what it is.
+pub(crate) fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(v4) => SocketAddr::from((v4, address.port())),
+        IpAddr::V6(_) => address,
+    }
 }
