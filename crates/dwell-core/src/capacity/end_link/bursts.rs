@@ -3,8 +3,8 @@
 use super::{Dispersion, Trend, trend};
 use crate::report::Vantage;
 use crate::stats::histogram::Histogram;
-use crate::stats::quantile::{mean, median, quantile, standard_deviation};
-use crate::stats::slope::least_squares;
+use crate::stats::quantile::{mean, median, quartiles, standard_deviation};
+use crate::stats::slope::theil_sen;
 use crate::stats::{Estimate, bootstrap};
 use crate::train::Observation;
 use crate::unit::{Bytes, Nanos};
@@ -51,7 +51,8 @@ impl Bursts {
     }
 
     /// The time per packet, burst by burst: the slope of the stamps over the packets' places, but for the first
-    /// quarter, which is left to the host to wake up and to work off what came meanwhile. A wake-up shifts the first
+    /// quarter, which is left to the host to wake up and to work off what came meanwhile; by Theil-Sen, as a program
+    /// that is interrupted for a while makes a bump. A wake-up shifts the first
     /// stamp only, not the slope: that is how a burst sees through it. A host that falls asleep again between packets
     /// adds a delay that goes up and down, but does not grow along the burst. (The line *under* the stamps would hang
     /// on the few that it touches.)
@@ -60,9 +61,14 @@ impl Bursts {
             let from = stamped.last()?.0 / 4;
             let points: Vec<(f64, f64)> =
                 stamped.iter().filter(|(i, _)| *i >= from).map(|(i, at)| (*i as f64, *at)).collect();
-            Some(least_squares(&points)?.slope.value)
+            Some(theil_sen(&points)?.slope.value)
         };
         self.stamped(vantage).filter_map(slope).collect()
+    }
+
+    /// The typical time per packet.
+    pub(super) fn typical(&self, vantage: Vantage) -> Option<f64> {
+        median(&self.slopes(vantage))
     }
 
     /// The gaps between packets next to each other, without the first of each burst.
@@ -71,13 +77,14 @@ impl Bursts {
         gaps.filter(|pair| pair[1].0 == pair[0].0 + 1).map(|pair| pair[1].1 - pair[0].1).collect()
     }
 
-    /// By whole bursts. Cross traffic makes a burst longer, never shorter: a low quantile. Without cross traffic the
-    /// median would be right, so the interval reaches up to it.
+    /// By whole bursts.
     fn by_slope(&self, vantage: Vantage, seed: u64) -> Option<Estimate> {
         let slopes = self.slopes(vantage);
-        let estimate = bootstrap::interval(&slopes, 400, seed, |slopes| quantile(slopes, 0.25))?;
-        let estimate = estimate.widened(bootstrap::small_sample_factor(slopes.len()));
-        Some(Estimate { high: estimate.high.max(median(&slopes)?), ..estimate })
+        if slopes.len() < 2 {
+            return None;
+        }
+        let estimate = bootstrap::interval(&slopes, 400, seed, median)?;
+        Some(estimate.widened(bootstrap::small_sample_factor(slopes.len())))
     }
 
     /// By single gaps: the lowest mode of their histogram, as pairs that cross traffic did not part are the lowest
@@ -103,24 +110,49 @@ impl Bursts {
     }
 }
 
-/// The dispersion per packet of the narrowest link: of the largest size, if it grows with the size as a link makes
-/// it grow. Whole bursts are more exact and see through the host; single gaps still find pairs that cross traffic did
-/// not part when no whole burst is untouched. So the gaps count where they are clearly smaller and grow as well.
-pub(super) fn dispersion(
-    large: &Bursts,
-    small: &Bursts,
-    vantage: Vantage,
-    bin: Nanos,
-    seed: u64,
-) -> Option<(Dispersion, Trend)> {
-    let grown = |one: Option<Estimate>, other: Option<Estimate>| {
-        let (one, other) =
-            (Dispersion { size: small.size, gap: one? }, Dispersion { size: large.size, gap: other? });
-        Some((other, trend(&one, &other)))
+/// What bursts show.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Shown {
+    /// Of the largest size.
+    pub(super) dispersion: Dispersion,
+    /// How it grew from the smaller size.
+    pub(super) trend: Trend,
+    /// Whether cross traffic got between the packets of bursts.
+    pub(super) parted: bool,
+    /// Whether the dispersion is that of single gaps, which it spared; if not, it is too long where parted.
+    pub(super) spared: bool,
+}
+
+/// Bursts that differ by more than this share between their quartiles had cross traffic between their packets. Without,
+/// capture stamps agree within 0.2 %, and application stamps within 1 %, or 2 % where the host sleeps for longer than
+/// eight packets take.
+const fn parting(vantage: Vantage) -> f64 {
+    match vantage {
+        Vantage::Capture => 0.01,
+        Vantage::Application => 0.025,
+    }
+}
+
+/// The dispersion per packet of the narrowest link. Whole bursts are more exact and see through the host; single gaps
+/// still find packets that cross traffic did not part when no whole burst is untouched. So the gaps count where they
+/// are clearly smaller and grow as a link makes them grow.
+pub(super) fn show(large: &Bursts, small: &Bursts, vantage: Vantage, bin: Nanos, seed: u64) -> Option<Shown> {
+    let relative = |bursts: &Bursts| {
+        let slopes = bursts.slopes(vantage);
+        let middle = median(&slopes).unwrap_or(1.0);
+        slopes.into_iter().map(move |slope| slope / middle)
     };
-    let whole = grown(small.by_slope(vantage, seed), large.by_slope(vantage, seed ^ 1))?;
-    let single = grown(small.by_gap(vantage, bin), large.by_gap(vantage, bin));
-    let smaller =
-        |gaps: &(Dispersion, Trend)| gaps.1 == Trend::Rising && gaps.0.gap.value < 0.95 * whole.0.gap.value;
-    single.filter(smaller).or(Some(whole))
+    let relative: Vec<f64> = relative(large).chain(relative(small)).collect();
+    let parted = quartiles(&relative).is_some_and(|q| q.p75 - q.p25 > parting(vantage));
+    let grown = |one: Option<Estimate>, other: Option<Estimate>, spared: bool| {
+        let (one, dispersion) =
+            (Dispersion { size: small.size, gap: one? }, Dispersion { size: large.size, gap: other? });
+        Some(Shown { dispersion, trend: trend(&one, &dispersion), parted, spared })
+    };
+    let whole = grown(small.by_slope(vantage, seed), large.by_slope(vantage, seed ^ 1), false)?;
+    let single = grown(small.by_gap(vantage, bin), large.by_gap(vantage, bin), true);
+    let smaller = |shown: &Shown| {
+        shown.trend == Trend::Rising && shown.dispersion.gap.value < 0.95 * whole.dispersion.gap.value
+    };
+    single.filter(|_| parted).filter(smaller).or(Some(whole))
 }

@@ -5,12 +5,17 @@
 //! the slope over s_t is 1 / c_n, and dPPT is only its offset. *Bursts* of equal packets of two sizes: (N - 1) packets
 //! raise the signal over a receiver's wake-up, at (s + gamma) / c each, where c is the narrowest link of the path.
 //!
+//! A first round of single probes and one short burst shows the pace; a second keeps to a share of it, and ends early
+//! when its first third leaves no doubt.
+//!
 //! # What can be told
 //!
 //! | compound probes | bursts | finding |
 //! |---|---|---|
 //! | a link's line, same rate | grow with s | a value: the end link is the narrowest, or as narrow as any |
 //! | a link's line, faster | grow with s | a value from the probes, and the warning that the end link is not the limit |
+//! | a link's line | grow, parted by cross traffic | a value from the probes, where it is sure within 10 % |
+//! | hidden by the host | grow, parted | a lower bound: the rate of the bursts |
 //! | hidden by the host | grow with s | the narrowest link's rate as value, with the warning that it need not be the end link |
 //! | a link's line | do not grow | a value from the probes |
 //! | hidden | do not grow | a lower bound: the host, not the link, sets the gap |
@@ -44,8 +49,10 @@ const CLOCK_RATE_DOUBT: f64 = 200e-6;
 /// How `end-link` probes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Compound probes of each of eight trailing sizes.
+    /// Single compound probes of each of eight trailing sizes.
     pub probes: usize,
+    /// Trains of several compound probes of each size but the largest.
+    pub trains: usize,
     /// Bursts of each of two sizes.
     pub bursts: usize,
     /// Least idle time before a train.
@@ -61,10 +68,11 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 40 compound probes and 20 bursts.
+    /// 24 single compound probes and a burst, then at most 14 trains of compound probes and 20 bursts.
     fn default() -> Self {
         Self {
-            probes: 5,
+            probes: 3,
+            trains: 2,
             bursts: 10,
             pause: Nanos::from_millis(20),
             load: LoadLimit::DEFAULT_SHARE,
@@ -84,6 +92,16 @@ const FLEET: usize = 50;
 /// Packets of a burst, least and most: the most still fits into a socket buffer of Linux's default size, 212,992 bytes
 /// at 2,304 for each full packet.
 const BURST: (usize, usize) = (6, 80);
+
+/// Packets of the burst that ends the first round.
+const FIRST_BURST: usize = 12;
+
+/// Bursts of each size that are looked at first; with a train of compound probes of each size they may be enough.
+const EARLY_BURSTS: usize = 2;
+
+/// Half width of an interval, as a share, that is narrow enough to stop. The doubt about the inter-frame gap alone takes
+/// 0.4 %.
+const SURE: f64 = 0.01;
 
 /// A burst should last so long: an application that sleeps for less than a quarter of it is seen through.
 const BURST_SPAN: Nanos = Nanos::from_millis(3);
@@ -152,7 +170,10 @@ pub struct EndLink {
     facts: PathFacts,
     /// Trailing sizes, ascending; the last is the heading's own.
     sizes: Vec<Bytes>,
+    /// Single probes asked for.
     asked: usize,
+    /// What is left of the second round, once it is planned.
+    rest: Option<Vec<Departure>>,
     pairs: Pairs,
     large: Bursts,
     small: Bursts,
@@ -177,6 +198,7 @@ impl EndLink {
             facts: *facts,
             sizes,
             asked: 0,
+            rest: None,
             pairs: Pairs::default(),
             large: Bursts::new(facts.max_size),
             // Two thirds: small enough to tell a link from a host, large enough not to fall under the host's pace.
@@ -194,67 +216,107 @@ impl EndLink {
         })
     }
 
-    /// A burst of so many packets takes about [`BURST_SPAN`] on the link that the compound probes showed, and with the
-    /// pause before it no more than the load's share.
-    fn burst(&self, size: Bytes) -> Departure {
-        let shown = self.pairs.typical(self.facts.max_size, self.vantage()).unwrap_or(0.0).max(1.0);
-        let count = (BURST_SPAN.as_f64() / shown) as usize;
-        let count = count.clamp(BURST.0, BURST.1);
+    /// So many pairs of packets of the largest size take about [`BURST_SPAN`] on the link that the first round showed;
+    /// with the pause before them they take no more than the load's share.
+    fn pace(&self) -> (usize, Nanos) {
+        // Every stamp serves here: a host can hide the link, and then it looks faster than it is.
+        let shown = [Vantage::Application, Vantage::Capture].into_iter().flat_map(|vantage| {
+            [self.pairs.typical(self.facts.max_size, vantage), self.large.typical(vantage)]
+        });
+        let shown = shown.flatten().fold(1.0, f64::max);
+        let count = ((BURST_SPAN.as_f64() / shown) as usize).clamp(BURST.0, BURST.1);
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
-        let pause = Nanos::from_f64(count as f64 * shown / share).max(self.config.pause);
-        Departure { pause, train: Train::burst(size, count) }
+        (count / 2, Nanos::from_f64(count as f64 * shown / share).max(self.config.pause))
+    }
+
+    /// Every train of the second round: first those that may be enough.
+    fn second_round(&self) -> Vec<Departure> {
+        let (pairs, pause) = self.pace();
+        let small = self.sizes.split_last().map_or(&[][..], |(_, small)| small);
+        let compound = |&trailing: &Bytes| {
+            let pair = Train::pair(self.facts.max_size, trailing, Nanos::ZERO);
+            Train { packets: pair.packets.repeat(pairs), ..pair }
+        };
+        let bursts = |count: usize| {
+            let sizes = (0..count).flat_map(|_| [self.large.size, self.small.size]);
+            sizes.map(|size| Train::burst(size, pairs * 2))
+        };
+        let rounds = |count: usize| (0..count).flat_map(|_| small).map(compound);
+        let (early_trains, early_bursts) = (self.config.trains.min(1), self.config.bursts.min(EARLY_BURSTS));
+        let early = rounds(early_trains).chain(bursts(early_bursts));
+        let late = rounds(self.config.trains - early_trains).chain(bursts(self.config.bursts - early_bursts));
+        early.chain(late).map(|train| Departure { pause, train }).collect()
+    }
+
+    /// Whether what was seen so far leaves no doubt worth more trains.
+    fn is_sure(&self) -> bool {
+        let report = self.report();
+        report.warnings.is_empty()
+            && matches!(
+                report.finding(Quantity::EndLinkCapacity),
+                Finding::Value { value, low, high, .. } if high - low < 2.0 * SURE * value
+            )
     }
 }
 
 impl Method for EndLink {
     fn next(&mut self) -> Step {
-        let probes = self.config.probes.saturating_mul(self.sizes.len());
-        let all = probes.saturating_add(self.config.bursts.saturating_mul(2));
-        if self.sizes.is_empty() || self.asked >= all {
-            return Step::Done;
+        let first = self.config.probes.saturating_mul(self.sizes.len());
+        if self.asked < first {
+            let until = first.min(self.asked + FLEET);
+            let sizes = (self.asked..until).map(|i| self.sizes[i % self.sizes.len()]);
+            let pairs = sizes.map(|trailing| Departure {
+                pause: self.config.pause,
+                train: Train::pair(self.facts.max_size, trailing, Nanos::ZERO),
+            });
+            let mut fleet: Vec<Departure> = pairs.collect();
+            self.asked = until;
+            if until == first {
+                // Through a wake-up that is longer than a pair, only a burst shows the pace for the second round.
+                let pause = self.config.pause * FIRST_BURST as i64;
+                fleet.push(Departure { pause, train: Train::burst(self.facts.max_size, FIRST_BURST) });
+            }
+            return Step::Send(fleet);
         }
-        // Bursts wait for what the probes show.
-        let until = if self.asked < probes { probes } else { all };
-        let fleet: Vec<Departure> = (self.asked..until.min(self.asked + FLEET))
-            .map(|i| {
-                if i < probes {
-                    let trailing = self.sizes[i % self.sizes.len()];
-                    let train = Train::pair(self.facts.max_size, trailing, Nanos::ZERO);
-                    Departure { pause: self.config.pause, train }
-                } else {
-                    self.burst([self.large.size, self.small.size][(i - probes) % 2])
-                }
-            })
-            .collect();
-        self.asked += fleet.len();
-        Step::Send(fleet)
+        if self.rest.is_none() && !self.sizes.is_empty() {
+            let mut early = self.second_round();
+            let compound = self.config.trains.min(1) * (self.sizes.len() - 1);
+            self.rest = Some(early.split_off(early.len().min(compound + 2 * EARLY_BURSTS)));
+            if !early.is_empty() {
+                return Step::Send(early);
+            }
+        } else if self.is_sure() {
+            self.rest = Some(Vec::new());
+        }
+        let rest = self.rest.get_or_insert_default();
+        let fleet: Vec<Departure> = rest.drain(..rest.len().min(FLEET)).collect();
+        if fleet.is_empty() { Step::Done } else { Step::Send(fleet) }
     }
 
     fn see(&mut self, observation: &Observation) {
         if observation.direction != Direction::Forward {
             return;
         }
-        match (gap::compound_probe(observation), observation.fates.as_slice()) {
-            (Some((heading, trailing)), [first, second])
-                if heading == self.facts.max_size && self.sizes.contains(&trailing) =>
-            {
-                let by = |vantage| gap::between(first, second, vantage);
-                self.pairs.see(trailing, by(Vantage::Application), by(Vantage::Capture));
+        let fates = observation.fates.as_slice();
+        let back_to_back = fates.iter().skip(1).all(|fate| fate.packet.hold == Nanos::ZERO);
+        let Some([heading, trailing]) = fates.first_chunk().filter(|_| back_to_back) else { return };
+        let pair = [heading.packet.size, trailing.packet.size];
+        if fates.len() > 2 && fates.iter().all(|fate| fate.packet.size == pair[0]) {
+            match pair[0] {
+                size if size == self.large.size => self.large.see(observation),
+                size if size == self.small.size => self.small.see(observation),
+                _ => return,
             }
-            (None, [first, _, _, ..])
-                if observation
-                    .fates
-                    .iter()
-                    .skip(1)
-                    .all(|fate| fate.packet.size == first.packet.size && fate.packet.hold == Nanos::ZERO) =>
-            {
-                match first.packet.size {
-                    size if size == self.large.size => self.large.see(observation),
-                    size if size == self.small.size => self.small.see(observation),
-                    _ => return,
-                }
+        } else if pair[0] == self.facts.max_size
+            && self.sizes.contains(&pair[1])
+            && fates.chunks(2).all(|fates| fates.iter().map(|fate| fate.packet.size).eq(pair))
+        {
+            for fates in fates.chunks_exact(2) {
+                let by = |vantage| gap::between(&fates[0], &fates[1], vantage);
+                self.pairs.see(pair[1], by(Vantage::Application), by(Vantage::Capture));
             }
-            _ => return,
+        } else {
+            return;
         }
         let arrivals = observation.fates.iter().filter_map(|fate| fate.arrival);
         for arrival in arrivals {
@@ -265,16 +327,16 @@ impl Method for EndLink {
 
     fn report(&self) -> Report {
         let vantage = self.vantage();
-        let burst = bursts::dispersion(&self.large, &self.small, vantage, self.config.bin, self.config.seed);
-        let narrowest =
-            burst.filter(|(dispersion, trend)| *trend == Trend::Rising && dispersion.gap.low > 0.0);
-        let narrowest = narrowest.map(|(dispersion, _)| dispersion);
-        let line =
-            self.pairs.line(vantage, narrowest.map(|narrowest| narrowest.per_byte()), self.config.seed);
-        let (finding, warning) = match (narrowest, line) {
-            (Some(narrowest), line) => compare(&narrowest.rate(), line),
-            (None, Some(LinkLine::Whole(slope) | LinkLine::Upper(slope))) => (value(&rate(&slope)), None),
-            (None, None) => (self.without_link(burst.map(|(dispersion, _)| dispersion), vantage), None),
+        let (bin, seed) = (self.config.bin, self.config.seed);
+        let shown = bursts::show(&self.large, &self.small, vantage, bin, seed);
+        let link = shown.filter(|shown| shown.trend == Trend::Rising && shown.dispersion.gap.low > 0.0);
+        let narrowest = link.filter(|shown| !shown.parted).map(|shown| shown.dispersion.per_byte());
+        let line = self.pairs.line(vantage, narrowest, seed).filter(LinkLine::is_known);
+        let (finding, warning) = match (link, line) {
+            (Some(shown), line) if shown.parted && !shown.spared => parted(&shown.dispersion.rate(), line),
+            (Some(shown), line) => compare(&shown.dispersion.rate(), line, shown.parted),
+            (None, Some(line)) => (value(&rate(&line.slope())), None),
+            (None, None) => (self.without_link(shown.map(|shown| shown.dispersion), vantage), None),
         };
         let mut report = Report::new(Self::NAME, vantage).with(Quantity::EndLinkCapacity, finding);
         report.warnings.extend(warning.map(str::to_owned));
@@ -336,8 +398,30 @@ fn value(rate: &Estimate) -> Finding {
     Finding::value(rate.value, rate.low, rate.high, Unit::Bps)
 }
 
+/// What can be said when cross traffic on an earlier link got between the packets of the bursts.
+fn parted(bursts: &Estimate, line: Option<LinkLine>) -> (Finding, Option<&'static str>) {
+    match line {
+        Some(LinkLine::Whole(slope)) if slope.half_width() < 0.1 * slope.value => (
+            value(&rate(&slope)),
+            Some(
+                "cross traffic parts the packets of bursts, so only compound probes count, and whether the end link is \
+                 the narrowest is not told; repeat when it is quieter",
+            ),
+        ),
+        _ => (
+            Finding::at_least(
+                bursts.low,
+                Unit::Bps,
+                "cross traffic on an earlier link parts the packets of bursts, so they come slower than the end link \
+                 could bring them; repeat when it is quieter",
+            ),
+            None,
+        ),
+    }
+}
+
 /// Which of two rates is the end link's: the narrowest link's by the bursts, or the compound probes'.
-fn compare(narrowest: &Estimate, line: Option<LinkLine>) -> (Finding, Option<&'static str>) {
+fn compare(narrowest: &Estimate, line: Option<LinkLine>, crossed: bool) -> (Finding, Option<&'static str>) {
     let agrees = |probes: &Estimate| probes.high > narrowest.low * 0.95 && probes.low < narrowest.high * 1.05;
     let finer = |probes: &Estimate| {
         let width = |rate: &Estimate| rate.half_width() / rate.value;
@@ -345,6 +429,9 @@ fn compare(narrowest: &Estimate, line: Option<LinkLine>) -> (Finding, Option<&'s
     };
     match line {
         Some(LinkLine::Whole(slope)) if agrees(&rate(&slope)) => (finer(&rate(&slope)), None),
+        Some(LinkLine::Whole(slope)) if crossed && rate(&slope).value > narrowest.value => {
+            parted(narrowest, Some(LinkLine::Whole(slope)))
+        }
         Some(LinkLine::Whole(slope)) if rate(&slope).value > narrowest.value => (
             value(&rate(&slope)),
             Some(

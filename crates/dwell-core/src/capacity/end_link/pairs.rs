@@ -26,6 +26,20 @@ pub(super) enum LinkLine {
     Upper(Estimate),
 }
 
+impl LinkLine {
+    pub(super) fn slope(&self) -> Estimate {
+        match self {
+            Self::Whole(slope) | Self::Upper(slope) => *slope,
+        }
+    }
+
+    /// Whether the slope is worth anything.
+    pub(super) fn is_known(&self) -> bool {
+        let slope = self.slope();
+        slope.low > 0.0 && slope.half_width() < 0.3 * slope.value
+    }
+}
+
 /// A lower quantile, the second smallest of five: cross traffic widens gaps, and now and then the host shortens one.
 /// What jitter takes off is the same at each size, and does not change the slope.
 fn low(gaps: &[f64]) -> Option<f64> {
@@ -56,26 +70,24 @@ impl Pairs {
     }
 
     /// The line that the end link sets, if it can be seen. `narrowest` is the dispersion of the path's narrowest link
-    /// in nanoseconds per byte, where bursts gave it.
+    /// in nanoseconds per byte, where bursts gave it and no cross traffic was between their packets.
     pub(super) fn line(&self, vantage: Vantage, narrowest: Option<f64>, seed: u64) -> Option<LinkLine> {
         let sizes = self.sizes(vantage);
         let largest = sizes.last()?.0;
         // Capture stamps are taken before the host sleeps or not: small sizes that scatter too much to tell are no
         // sign of its pace.
         if rises(sizes.get(..4)?, seed) || vantage == Vantage::Capture && rises(&sizes, seed) {
-            let bent =
-                narrowest.and_then(|narrowest| fit(&sizes, seed, |points| bent(points, narrowest, largest)));
-            return bent.or_else(|| fit(&sizes, seed, straight)).filter(known).map(LinkLine::Whole);
+            let Some(narrowest) = narrowest else {
+                // Cross traffic does not show as long as P_h keeps the end link busy: not behind small P_t.
+                return fit(&sizes[..(sizes.len() * 3).div_ceil(4)], seed, straight).map(LinkLine::Whole);
+            };
+            let bent = fit(&sizes, seed, |points| bent(points, narrowest, largest));
+            return bent.or_else(|| fit(&sizes, seed, straight)).map(LinkLine::Whole);
         }
         // The smallest sizes pass at the host's own pace; look for the first four that do not.
         let start = (1..=sizes.len() - 4).find(|&start| rises(&sizes[start..start + 4], seed))?;
-        fit(&sizes[start..], seed, straight).filter(known).map(LinkLine::Upper)
+        fit(&sizes[start..], seed, straight).map(LinkLine::Upper)
     }
-}
-
-/// Whether a slope is worth anything.
-fn known(slope: &Estimate) -> bool {
-    slope.low > 0.0 && slope.half_width() < 0.3 * slope.value
 }
 
 /// Whether the gaps grow over these sizes as a link makes them: nearer to the slope of gaps that are serialisation
