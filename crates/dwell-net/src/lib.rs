@@ -39,6 +39,7 @@ pub mod prober;
 pub mod protocol;
 mod session;
 pub mod socket;
+mod warm;
 
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
 pub use channel::{Channel, ChannelError};

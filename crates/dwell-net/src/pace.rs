@@ -7,6 +7,7 @@
 use crate::clock::{self, spin_until, wait_until};
 use crate::probe::{Framing, Seal};
 use crate::socket::{Burst, ProbeSocket};
+use crate::warm::Warmer;
 use dwell_core::{Departure, Direction, Nanos, Stamps, Train};
 use std::collections::VecDeque;
 use std::io;
@@ -16,6 +17,9 @@ const LOOK: Nanos = Nanos(12_000);
 
 /// How long after a fleet its transmit stamps are waited for: a NIC hands hardware stamps over from an interrupt.
 const STAMPS_LATE: Nanos = Nanos::from_millis(10);
+
+/// So long before a train leaves, the send path is warmed.
+const WARMING: Nanos = Nanos(20_000);
 
 /// Packets that the kernel takes in one call (UIO_MAXIOV).
 const MOST_AT_ONCE: usize = 1_024;
@@ -64,6 +68,8 @@ pub struct Pacer {
     start_lag: Lately,
     /// The same of held-back packets, which find a warmer core.
     held_lag: Lately,
+    /// Warms the send path before each train; `None` before the first fleet, and without a loopback.
+    warmer: Option<Warmer>,
     /// Which packet has transmit stamp 0, as its place in the fleet: ids count up across fleets.
     next_id: u32,
     /// Packets of this fleet whose kernel stamp is still to come, oldest first: id and place.
@@ -83,6 +89,9 @@ impl Pacer {
     pub fn send(&mut self, socket: &mut ProbeSocket, goods: &Consignment<'_>) -> io::Result<Vec<Stamps>> {
         let count = goods.fleet.iter().map(|departure| departure.train.packets.len()).sum();
         let mut sent = Vec::with_capacity(count);
+        if self.warmer.is_none() {
+            self.warmer = Warmer::open(socket.local_addr()?.is_ipv6()).ok();
+        }
         let mut last = clock::monotonic();
         for Departure { pause, train } in goods.fleet {
             let sequence = goods.first.wrapping_add(sent.len() as u32);
@@ -114,7 +123,13 @@ impl Pacer {
             let parts: Vec<&[u8]> = packets[from..to].iter().map(Vec::as_slice).collect();
             let mut burst = Burst::new(&parts);
             match train.packets[from].hold {
-                _ if from == 0 => wait_until(start),
+                _ if from == 0 => {
+                    wait_until(start - WARMING);
+                    if let Some(warmer) = &self.warmer {
+                        warmer.run();
+                    }
+                    spin_until(start);
+                }
                 Nanos::ZERO => {}
                 hold => self.hold(socket, hold, sent)?,
             }

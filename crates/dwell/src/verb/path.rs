@@ -56,7 +56,7 @@ fn name(part: &Part) -> &'static str {
 
 fn waterfall(finished: &Finished) -> Option<Waterfall> {
     let (knee, delay) = (finished.report(KNEE.name())?, finished.report(delay::STAGE)?);
-    Some(Waterfall::new(finished.report(capacity::STAGE), knee, delay, finished.facts.min_size))
+    Some(Waterfall::new(knee, delay, &finished.facts))
 }
 
 fn bars(waterfall: &Waterfall) -> Bars {

@@ -17,15 +17,16 @@
 //! | a link's line | grow, parted by cross traffic | a value from the probes, where it is sure within 10 % |
 //! | hidden by the host | grow, parted | a lower bound: the rate of the bursts |
 //! | hidden by the host | grow with s | the narrowest link's rate as value, with the warning that it need not be the end link |
-//! | a link's line | do not grow | a value from the probes |
-//! | hidden | do not grow | a lower bound: the host, not the link, sets the gap |
+//! | a link's line | none arrived | a value from the probes |
+//! | any | do not grow in proportion | a lower bound: the host, not the link, sets the gap |
 //!
 //! The lower bound follows from the rate at which packets were read, but only up to a host that slept through the
 //! whole burst: everything then waits in its queue, and the gaps tell nothing of the link. So the bound is never more
 //! than the burst's bytes over [`LONGEST_SLEEP`].
 //!
 //! 'Grows' means, as in [`crate::host::salehin2017`], that every slope in the interval is nearer to that of pure
-//! serialisation than to none.
+//! serialisation than to none; and for bursts, that the interval reaches nine tenths of the former. Bursts whose packets
+//! each cost the host something beside the link come slower than the link, which is a lower bound too.
 
 mod bursts;
 mod pairs;
@@ -154,7 +155,9 @@ fn trend(small: &Dispersion, large: &Dispersion) -> Trend {
     let middle = serialisation / 2.0 * span;
     let apart = (small.gap.half_width().powi(2) + large.gap.half_width().powi(2)).sqrt();
     let rise = large.gap.value - small.gap.value;
-    if rise - apart > middle {
+    // A link's gap is proportional to the framed size; a share that each packet costs whatever its size is the host's.
+    let proportional = large.per_byte() * span;
+    if rise - apart > middle && rise + apart > 0.9 * proportional {
         Trend::Rising
     } else if rise + apart < middle {
         Trend::Flat
@@ -335,8 +338,9 @@ impl Method for EndLink {
         let (finding, warning) = match (link, line) {
             (Some(shown), line) if shown.parted && !shown.spared => parted(&shown.dispersion.rate(), line),
             (Some(shown), line) => compare(&shown.dispersion.rate(), line, shown.parted),
-            (None, Some(line)) => (value(&rate(&line.slope())), None),
-            (None, None) => (self.without_link(shown.map(|shown| shown.dispersion), vantage), None),
+            // Without bursts the probes stand alone; bursts that do not grow contradict them.
+            (None, Some(line)) if shown.is_none() => (value(&rate(&line.slope())), None),
+            (None, _) => (self.without_link(shown.map(|shown| shown.dispersion), vantage), None),
         };
         let mut report = Report::new(Self::NAME, vantage).with(Quantity::EndLinkCapacity, finding);
         report.warnings.extend(warning.map(str::to_owned));
@@ -377,8 +381,8 @@ impl EndLink {
             read.min(slept),
             Unit::Bps,
             format!(
-                "the host, not the link, sets the gap: packets follow each other by {} whatever their size (if the \
-                 receiver sleeps no longer than {LONGEST_SLEEP})",
+                "the hosts, not the link alone, set the gap: packets follow each other by {}, which does not grow with \
+                 their size as a link's gap does (if the receiver sleeps no longer than {LONGEST_SLEEP})",
                 Nanos::from_f64(burst.gap.value)
             ),
         )
