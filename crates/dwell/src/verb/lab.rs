@@ -122,6 +122,8 @@ fn check(file: &Path, output: &Output) -> Result<()> {
 
 fn up(file: &Path, output: &Output) -> Result<()> {
     let (lab, scenario) = build(file, output)?;
+    // Keeps a thread in the source's namespace too; and by the time that it has answered, all others are in theirs.
+    let _session = lab.connect()?;
     let namespaces = namespaces();
     if output.json {
         print_json(&json!({
