@@ -432,7 +432,7 @@ fn all_packets_lost_is_no_measurement() {
     let here = folder();
     let lossy = SCENARIO.replace("propagation = \"2 us\"", "propagation = \"2 us\"\nloss = \"100 %\"");
     fs::write(here.path().join("lossy.toml"), lossy).expect("written");
-    for verb in ["ppt", "capacity"] {
+    for verb in ["path", "ppt", "capacity", "delay"] {
         let output = dwell(here.path(), &[verb, "lossy.toml", "--on", "sim"]);
         assert_eq!(status(&output), 1, "{verb}");
         assert!(reason(&output).contains("could not measure"), "{verb}: {}", reason(&output));
