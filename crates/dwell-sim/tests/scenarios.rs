@@ -26,7 +26,7 @@ fn every_shipped_scenario_reads_and_writes_back() {
     }
 }
 
-const PAGE: &str = include_str!("../../../docs/reference/scenario.md");
+const PAGE: &str = include_str!("../../../docs/book/src/reference/scenario.md");
 
 #[test]
 fn the_page_shows_a_scenario_that_reads() {
@@ -59,7 +59,7 @@ fn the_page_names_every_key() {
         ];
         assert!(
             named.iter().any(|way| PAGE.contains(way)),
-            "{name} is missing from docs/reference/scenario.md"
+            "{name} is missing from docs/book/src/reference/scenario.md"
         );
     }
 }

@@ -174,9 +174,7 @@ fn the_same_seed_gives_the_same_document() {
 /// What a replay must repeat.
 fn findings(document: &Value) -> Value {
     let mut document = document.clone();
-    for key in ["circumstances"] {
-        document.as_object_mut().expect("an object").remove(key);
-    }
+    document.as_object_mut().expect("an object").remove("circumstances");
     document
 }
 
@@ -362,4 +360,81 @@ fn eval_tells_mistakes_of_the_grid() {
     let output = dwell(here.path(), &["eval", "grid.toml"]);
     assert_eq!(status(&output), 2);
     assert!(reason(&output).contains("grid.toml: block `spins`") && reason(&output).contains("spni"));
+}
+
+/// On the kernel, where this machine lets us make namespaces; where it does not, one line says why.
+#[test]
+fn the_lab_measures_on_the_kernel_or_says_why_not() {
+    let here = folder();
+    let output = dwell(here.path(), &["ppt", "lan.toml", "--on", "kernel", "--json"]);
+    if status(&output) == 0 {
+        let document = json(&output);
+        assert_eq!(document["circumstances"]["world"], "lab");
+        assert!(document["circumstances"]["notes"].as_object().is_some_and(|notes| !notes.is_empty()));
+        assert!(document["kernel_truth"]["ppt_heading_ns"]["p50"].as_i64().is_some_and(|ns| ns > 20_000));
+    } else {
+        assert_eq!(status(&output), 1);
+        println!("skipped: {}", reason(&output));
+    }
+}
+
+/// Two hosts with keys of their own, over the loopback.
+#[test]
+fn two_hosts_measure_over_the_loopback() {
+    let (near, far) = (folder(), folder());
+    let key = |folder: &tempfile::TempDir| out(&dwell(folder.path(), &["agent", "--key"])).trim().to_owned();
+    let (near_key, far_key) = (key(&near), key(&far));
+    fs::write(near.path().join(".config/dwell/peers"), format!("{far_key} far\n")).expect("written");
+    fs::write(far.path().join(".config/dwell/peers"), format!("{near_key} near\n")).expect("written");
+
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_dwell"))
+        .args(["agent", "--listen", "127.0.0.1:0", "--json"])
+        .env("HOME", far.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the agent starts");
+    // The document ends with the line `}`.
+    let mut told = String::new();
+    let mut lines = std::io::BufReader::new(agent.stdout.take().expect("its output"));
+    while !told.ends_with("}\n") {
+        assert!(std::io::BufRead::read_line(&mut lines, &mut told).expect("a line") > 0, "{told}");
+    }
+    let told: Value = serde_json::from_str(&told).expect("one document");
+    let port = told["listen"].as_str().and_then(|at| at.rsplit(':').next()).expect("a port").to_owned();
+
+    let measured = dwell(near.path(), &["delay", "127.0.0.1", "--port", &port, "--json"]);
+    // A key that the agent does not know.
+    let stranger = folder();
+    let _ = key(&stranger);
+    fs::write(stranger.path().join(".config/dwell/peers"), format!("{far_key} far\n")).expect("written");
+    let refused = dwell(stranger.path(), &["capacity", "127.0.0.1", "--port", &port]);
+    // An agent with another key than expected.
+    fs::write(near.path().join(".config/dwell/peers"), format!("{near_key} wrong\n")).expect("written");
+    let mistrusted = dwell(near.path(), &["capacity", "127.0.0.1", "--port", &port]);
+    agent.kill().expect("killed");
+    let _ = agent.wait();
+
+    let document = json(&measured);
+    assert_eq!(document["circumstances"]["world"], "live");
+    assert!(document["round_trip"]["value"].as_f64().is_some_and(|ns| ns > 0.0), "{document:#}");
+    for (output, words) in [(refused, "does not know this host"), (mistrusted, "another key than expected")] {
+        assert_eq!(status(&output), 1);
+        assert!(output.stdout.is_empty());
+        assert!(reason(&output).contains(words), "{}", reason(&output));
+    }
+}
+
+/// A scenario in which nothing arrives gives a reason, not a result.
+#[test]
+fn all_packets_lost_is_no_measurement() {
+    let here = folder();
+    let lossy = SCENARIO.replace("propagation = \"2 us\"", "propagation = \"2 us\"\nloss = \"100 %\"");
+    fs::write(here.path().join("lossy.toml"), lossy).expect("written");
+    for verb in ["path", "ppt", "capacity", "delay"] {
+        let output = dwell(here.path(), &[verb, "lossy.toml", "--on", "sim"]);
+        assert_eq!(status(&output), 1, "{verb}");
+        assert!(reason(&output).contains("could not measure"), "{verb}: {}", reason(&output));
+    }
 }

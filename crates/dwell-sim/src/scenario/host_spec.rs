@@ -6,7 +6,7 @@ use dwell_core::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// A host: what it adds to a packet, and its clock. The defaults are those of an ordinary Linux host without
-/// interrupt coalescence (docs/reference/scenario.md).
+/// interrupt coalescence (docs/book/src/reference/scenario.md).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {

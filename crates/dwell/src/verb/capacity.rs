@@ -71,6 +71,10 @@ impl Measuring for Capacity {
         finished.report(STAGE)
     }
 
+    fn asked(&self) -> &'static [Quantity] {
+        &[Quantity::EndLinkCapacity]
+    }
+
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = finished.report(STAGE) else { return Ok(()) };
         document.insert("method".into(), json!(report.method));

@@ -106,6 +106,10 @@ impl Measuring for Delay {
         finished.report(STAGE)
     }
 
+    fn asked(&self) -> &'static [Quantity] {
+        &[Quantity::OneWayDelay, Quantity::RoundTrip]
+    }
+
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = finished.report(STAGE) else { return Ok(()) };
         document.insert("method".into(), json!(report.method));

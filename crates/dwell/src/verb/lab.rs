@@ -11,7 +11,8 @@ use clap::{Args, Subcommand};
 use dwell_lab::{Lab, LabOptions};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
-use serde_json::json;
+use serde_json::{Map, json};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Build a testbed from a scenario file, on this machine's own kernel
@@ -121,18 +122,45 @@ fn check(file: &Path, output: &Output) -> Result<()> {
 
 fn up(file: &Path, output: &Output) -> Result<()> {
     let (lab, scenario) = build(file, output)?;
-    let process = std::process::id();
+    // Keeps a thread in the source's namespace too; and by the time that it has answered, all others are in theirs.
+    let _session = lab.connect()?;
+    let namespaces = namespaces();
     if output.json {
         print_json(&json!({
             "scenario": scenario.name,
-            "process": process,
+            "process": std::process::id(),
+            "namespaces": namespaces.iter().map(|(role, place)| (role.clone(), json!(place))).collect::<Map<_, _>>(),
             "agent": lab.agent_address().to_string(),
             "carriage": lab.carriage(),
         }))?;
     } else {
-        print(&format!("{} is up ({:?}); interrupt to end it\n", scenario.name, lab.carriage()))?;
+        let mut text = format!("{} is up ({:?}); interrupt to end it\n", scenario.name, lab.carriage());
+        for (role, place) in &namespaces {
+            let _ = writeln!(text, "  {role}: nsenter --net={place}");
+        }
+        print(&text)?;
     }
     loop {
         std::thread::park();
     }
+}
+
+/// The namespaces of this process's threads but its own, each once, with the name of a thread in it: a lab's namespaces
+/// have no other name.
+fn namespaces() -> Vec<(String, String)> {
+    let own = std::fs::read_link("/proc/self/ns/net").ok();
+    let mut seen = vec![own];
+    let mut found = Vec::new();
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    for thread in threads {
+        let place = thread.path().join("ns/net");
+        let namespace = std::fs::read_link(&place).ok();
+        if namespace.is_some() && !seen.contains(&namespace) {
+            seen.push(namespace);
+            let role = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+            let place = place.display().to_string();
+            found.push((role.trim().to_owned(), place.replace("self", &std::process::id().to_string())));
+        }
+    }
+    found
 }

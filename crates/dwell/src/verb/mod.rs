@@ -39,6 +39,9 @@ pub(crate) trait Measuring {
     /// The report that the verb is about.
     fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report>;
 
+    /// The quantities of that report of which one at least must be found, or else the run failed.
+    fn asked(&self) -> &'static [Quantity];
+
     /// The keys of its JSON document, beside those of every document.
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()>;
 
@@ -92,15 +95,12 @@ pub(crate) fn conclude(
 /// Fails if nothing at all could be said.
 fn answered(verb: &dyn Measuring, finished: &Finished) -> Result<()> {
     let Some(report) = verb.main_report(finished) else { bail!("nothing was measured") };
-    let reason = |finding: &Finding| match finding {
-        Finding::Unmeasurable { reason } => Some(reason.clone()),
-        _ => None,
-    };
-    let reasons: Vec<Option<String>> = report.findings.values().map(reason).collect();
-    match reasons.into_iter().collect::<Option<Vec<String>>>() {
-        Some(reasons) => bail!("could not measure: {}", reasons.first().map_or("no finding", String::as_str)),
-        None => Ok(()),
+    let mut why = None;
+    for quantity in verb.asked() {
+        let Finding::Unmeasurable { reason } = report.finding(*quantity) else { return Ok(()) };
+        why.get_or_insert(reason);
     }
+    bail!("could not measure: {}", why.unwrap_or_else(|| "nothing was asked for".to_owned()))
 }
 
 /// The document of `--json`: what every verb tells, and what this one adds.

@@ -97,6 +97,10 @@ impl Measuring for Path {
         finished.report(delay::STAGE)
     }
 
+    fn asked(&self) -> &'static [Quantity] {
+        &[Quantity::ApparentOneWayDelay]
+    }
+
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         if let Some(waterfall) = waterfall(finished) {
             let part = |part: &Part| json!({ "part": part.quantity, "start_ns": part.start.round() as i64, "finding": part.finding });

@@ -164,6 +164,10 @@ impl Measuring for Ppt {
         self.report(finished)
     }
 
+    fn asked(&self) -> &'static [Quantity] {
+        &QUANTITIES
+    }
+
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = self.report(finished) else { return Ok(()) };
         document.insert("method".into(), json!(report.method));

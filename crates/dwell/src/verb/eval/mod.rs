@@ -14,12 +14,15 @@ use crate::verb::{capacity, delay};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::truth::{Judgement, truths};
-use dwell_core::{Report, Vantage};
+use dwell_core::{Finding, Quantity, Report, Vantage};
 use dwell_store::Ask;
 use grid::{Condition, EvalWorld, Grid, MethodName, MethodSpec};
 use rows::{Origin, Row};
 use serde_json::json;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Judge methods against the truth, on the simulator or in the lab
@@ -58,10 +61,8 @@ impl EvalArgs {
             crate::target::allow_labs()?;
         }
         let began = Instant::now();
-        let mut judge =
-            Judge { grid: &grid, share: self.load.max_load, rows: Vec::new(), failures: Vec::new() };
-        judge.all(&conditions, output.seed)?;
-        let Judge { rows, failures, .. } = judge;
+        let judge = Judge { grid: &grid, share: self.load.max_load, seed: output.seed };
+        let (rows, failures) = judge.all(&conditions)?;
         if rows.is_empty() {
             bail!(
                 "no run could be made: {}",
@@ -101,52 +102,78 @@ impl EvalArgs {
     }
 }
 
-/// An evaluation under way.
+/// How conditions are judged.
 struct Judge<'a> {
     grid: &'a Grid,
     share: f64,
-    rows: Vec<Row>,
-    failures: Vec<String>,
+    seed: u64,
 }
 
+/// Rows, and the runs that could not be made.
+type Judged = (Vec<Row>, Vec<String>);
+
 impl Judge<'_> {
-    /// Every run of every condition. A run that fails is told of and left out; the others go on.
-    fn all(&mut self, conditions: &[Condition], seed: u64) -> Result<()> {
-        let progress = Progress::start();
-        let began = Instant::now();
-        for (place, condition) in conditions.iter().enumerate() {
-            let bed = Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, seed)?;
-            for run in 0..self.grid.runs {
-                progress.say(format!(
-                    "condition {} of {}, run {} of {}, {}",
-                    place + 1,
-                    conditions.len(),
-                    run + 1,
-                    self.grid.runs,
-                    left(
-                        began.elapsed(),
-                        place as u32 * self.grid.runs + run,
-                        conditions.len() as u32 * self.grid.runs
-                    ),
-                ));
-                // Different in every run of every condition, and the same in every evaluation.
-                let own_seed =
-                    seed.wrapping_mul(1_000_003).wrapping_add(place as u64 * 10_007 + u64::from(run));
-                if let Err(error) = self.one(&bed, condition, run, own_seed) {
-                    let failure = format!("condition {}, run {}: {error:#}", place + 1, run + 1);
-                    eprintln!("dwell: {failure}");
-                    self.failures.push(failure);
-                }
+    /// All conditions. Simulated ones do not disturb one another, so every core takes its share of them; in the lab
+    /// there is one at a time.
+    fn all(&self, conditions: &[Condition]) -> Result<Judged> {
+        let threads = match self.grid.world {
+            EvalWorld::Lab => 1,
+            EvalWorld::Sim => thread::available_parallelism().map_or(1, usize::from).min(conditions.len()),
+        };
+        let (progress, began) = (Progress::start(), Instant::now());
+        let runs = conditions.len() as u32 * self.grid.runs;
+        let (next, done) = (AtomicUsize::new(0), AtomicU32::new(0));
+        let tell = || {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress.say(format!("{done} of {runs} runs, {}", left(began.elapsed(), done, runs)));
+        };
+        let work = || {
+            let mut judged: Vec<(usize, Judged)> = Vec::new();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(condition) = conditions.get(place) else { return anyhow::Ok(judged) };
+                judged.push((place, self.condition(place, condition, &tell)?));
             }
-        }
-        Ok(())
+        };
+        let mut judged: Vec<(usize, Judged)> = thread::scope(|scope| {
+            let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut all = work()?;
+            for worker in workers {
+                all.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+            }
+            anyhow::Ok(all)
+        })?;
+        judged.sort_by_key(|(place, _)| *place);
+        let (rows, failures): (Vec<_>, Vec<_>) = judged.into_iter().map(|(_, judged)| judged).unzip();
+        Ok((rows.concat(), failures.concat()))
     }
 
-    fn one(&mut self, bed: &Bed, condition: &Condition, run_number: u32, seed: u64) -> Result<()> {
+    /// Every run of a condition. A run that fails is told of and left out; the others go on.
+    fn condition(&self, place: usize, condition: &Condition, tell: &dyn Fn()) -> Result<Judged> {
+        let bed = Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, self.seed)?;
+        let (mut rows, mut failures) = (Vec::new(), Vec::new());
+        for run in 0..self.grid.runs {
+            // Different in every run of every condition, and the same in every evaluation.
+            let seed = self.seed.wrapping_mul(1_000_003).wrapping_add(place as u64 * 10_007 + u64::from(run));
+            match self.one(&bed, condition, run, seed) {
+                Ok(found) => rows.extend(found),
+                Err(error) => {
+                    let failure = format!("condition {}, run {}: {error:#}", place + 1, run + 1);
+                    eprintln!("dwell: {failure}");
+                    failures.push(failure);
+                }
+            }
+            tell();
+        }
+        Ok((rows, failures))
+    }
+
+    fn one(&self, bed: &Bed, condition: &Condition, run_number: u32, seed: u64) -> Result<Vec<Row>> {
         let ask = Ask { verb: "eval".to_owned(), seed, ..Ask::default() };
         let mut run = Run::inner(bed.open(seed)?, ask, self.share);
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (report, took) = capacity::measure_end_link(&mut run)?;
+        let mut rows = Vec::new();
         let mut known = None;
         let mut done: Vec<(&MethodSpec, Duration)> = Vec::new();
         for spec in &self.grid.methods {
@@ -157,28 +184,28 @@ impl Judge<'_> {
                 method: spec.name.stage().to_owned(),
             };
             if spec.name == MethodName::EndLink {
-                self.judge(&origin, &run, capacity::STAGE, &report, took);
+                rows.extend(self.rows(&origin, &run, capacity::STAGE, &report, took));
                 continue;
             }
             let mut method = spec.build(seed, run.facts(), known.as_ref());
             if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
                 // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
                 run.passages(&other.stage()).for_each(|passage| method.see(&passage.observation));
-                self.judge(&origin, &run, &other.stage(), &method.report(), *took);
+                rows.extend(self.rows(&origin, &run, &other.stage(), &method.report(), *took));
                 continue;
             }
             let (report, took) = run.measure(&spec.stage(), &mut *method)?;
-            self.judge(&origin, &run, &spec.stage(), &report, took);
+            rows.extend(self.rows(&origin, &run, &spec.stage(), &report, took));
             if spec.name == MethodName::Knee && spec.stamps == Vantage::Application {
                 known = delay::stage_of(Some(&report));
             }
             done.push((spec, took));
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// One row for each quantity that the method looks for.
-    fn judge(&mut self, origin: &Origin, run: &Run, stage: &str, report: &Report, took: Duration) {
+    fn rows(&self, origin: &Origin, run: &Run, stage: &str, report: &Report, took: Duration) -> Vec<Row> {
         let mut truth = truths(run.passages(stage));
         truth.extend(run.world().truths());
         let effort = run.effort(stage);
@@ -187,12 +214,12 @@ impl Judge<'_> {
             EvalWorld::Lab => took.as_secs_f64(),
             EvalWorld::Sim => effort.span.as_secs_f64(),
         };
-        for (quantity, finding) in &report.findings {
-            if self.grid.wants(*quantity) {
-                let judgement = Judgement { truth: truth.get(quantity).copied(), finding: finding.clone() };
-                self.rows.push(Row::new(origin, report.stamps, *quantity, judgement, effort, seconds));
-            }
-        }
+        let wanted = report.findings.iter().filter(|(quantity, _)| self.grid.wants(**quantity));
+        let row = |(quantity, finding): (&Quantity, &Finding)| {
+            let judgement = Judgement { truth: truth.get(quantity).copied(), finding: finding.clone() };
+            Row::new(origin, report.stamps, *quantity, judgement, effort, seconds)
+        };
+        wanted.map(row).collect()
     }
 }
 
