@@ -69,6 +69,8 @@ pub struct LabCheck {
     pub lost_otherwise: u64,
     /// Time between the two packets of a pair sent back to back.
     pub dispersion: Option<Delivered>,
+    /// The same of the smallest packets: no smaller dispersion comes out of this lab.
+    pub smallest_dispersion: Option<Delivered>,
     /// From the sending kernel's stamp to the receiving one's, of packets that went alone.
     pub one_way_delay: Option<Delivered>,
     /// How much longer a large packet alone takes than a small one: a token bucket passes both at once.
@@ -164,14 +166,16 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let narrow = narrowest(links);
     let ground = Ground { rate: narrow.and_then(|link| link.rate), delay: empty_path(links, size) };
     let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
+    let small_pairs = Part::run(testbed, &vec![vec![SMALLEST; 2]; PAIRS], ground)?;
     let alternating = (0..LONE * 2).map(|turn| vec![if turn % 2 == 0 { size } else { SMALLEST }]);
     let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
     let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
     let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
 
-    let all = || [&pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
+    let all = || [&pairs, &small_pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
     let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
-    let lost_as_asked = all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
+    let lost_as_asked =
+        all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
     let occupied = narrow.map_or(size, |link| link.framing.occupied(size));
     let one_way_delay = delays(lone.shots.iter().filter(|(shot, _)| shot.size == size));
     let mut check = LabCheck {
@@ -184,6 +188,11 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
         lost_as_asked,
         lost_otherwise: lost.saturating_sub(lost_as_asked),
         dispersion: dispersion(testbed.carriage, &pairs, ground.rate.map(|rate| rate.time_for(occupied))),
+        smallest_dispersion: dispersion(
+            testbed.carriage,
+            &small_pairs,
+            narrow.and_then(|link| Some(link.rate?.time_for(link.framing.occupied(SMALLEST)))),
+        ),
         one_way_delay,
         size_against_delay: size_against_delay(testbed.carriage, &lone, links, size),
         jitter: one_way_delay.map(|delay| Delivered {
@@ -212,7 +221,8 @@ fn per_second(count: u64, span: Nanos) -> u64 {
 
 /// Delivered times, each with what was asked if that is known.
 fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
-    let asked: Vec<(Nanos, Nanos)> = times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
+    let asked: Vec<(Nanos, Nanos)> =
+        times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
     Some(Delivered {
         asked: Spread::of(asked.iter().map(|(_, asked)| *asked)),
         delivered: Spread::of(times.iter().map(|(time, _)| *time))?,
@@ -232,7 +242,9 @@ fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Op
     let gap = |pair: &[(Shot, Option<Carried>)]| {
         let [(first, before), (second, after)] = pair else { return None };
         let asked = match carriage {
-            Carriage::Emulated => before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?)),
+            Carriage::Emulated => {
+                before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?))
+            }
             Carriage::Tbf | Carriage::Htb => serialised,
             Carriage::Bridge => None,
         };
@@ -242,20 +254,15 @@ fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Op
 }
 
 /// Neighbours of the two sizes, compared pair by pair.
-fn size_against_delay(
-    carriage: Carriage,
-    lone: &Part,
-    links: &[LinkSpec],
-    size: Bytes,
-) -> Option<Delivered> {
+fn size_against_delay(carriage: Carriage, lone: &Part, links: &[LinkSpec], size: Bytes) -> Option<Delivered> {
     let serialised = empty_path(links, size) - empty_path(links, SMALLEST);
     let difference = |pair: &[(Shot, Option<Carried>)]| {
         let [(large, asked_large), (small, asked_small)] = pair else { return None };
         let delay = |shot: &Shot| Some(shot.came? - shot.left?);
         let asked = match carriage {
-            Carriage::Emulated => asked_large.zip(*asked_small).and_then(|(large, small)| {
-                Some((large.due? - large.entered) - (small.due? - small.entered))
-            }),
+            Carriage::Emulated => asked_large
+                .zip(*asked_small)
+                .and_then(|(large, small)| Some((large.due? - large.entered) - (small.due? - small.entered))),
             Carriage::Tbf | Carriage::Htb => Some(serialised),
             Carriage::Bridge => None,
         };

@@ -1,6 +1,7 @@
 //! A lab's check as a small table.
 
 use crate::check::{Delivered, LabCheck, Spread};
+use crate::salvo::SMALLEST;
 use std::fmt::{self, Display};
 
 impl LabCheck {
@@ -31,6 +32,7 @@ impl Display for LabCheck {
         row(f, "rate", &[&rate(self.rate_asked), &rate(self.rate_delivered), "", ""])?;
         for (name, times) in [
             (format!("gap of 2 x {}", self.size), self.dispersion),
+            (format!("gap of 2 x {}", SMALLEST), self.smallest_dispersion),
             (format!("one-way delay, {}", self.size), self.one_way_delay),
             ("large minus small packet".to_owned(), self.size_against_delay),
             ("jitter (quartile range)".to_owned(), self.jitter),
@@ -75,5 +77,9 @@ fn times_row(f: &mut fmt::Formatter<'_>, name: &str, times: Delivered) -> fmt::R
     } else {
         format!("delivered {} to {}", spread.p25, spread.p75)
     };
-    row(f, name, &[&median(times.asked), &times.delivered.median.to_string(), &median(times.error), &quartiles])
+    row(
+        f,
+        name,
+        &[&median(times.asked), &times.delivered.median.to_string(), &median(times.error), &quartiles],
+    )
 }

@@ -60,7 +60,8 @@ pub(crate) fn start(
     let leaves = (index + cross.hops.max(1)).min(wiring.nodes.len() - 1);
     let (from, to) = (Place::node(index)?.ipv4(), Place::node(leaves)?.ipv4());
     let socket = wiring.nodes[index].within(|| {
-        let socket = UdpSocket::bind((from, 0)).map_err(LabError::system("open a source of cross traffic"))?;
+        let socket =
+            UdpSocket::bind((from, 0)).map_err(LabError::system("open a source of cross traffic"))?;
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
         Ok(socket)
     })?;
@@ -72,10 +73,12 @@ pub(crate) fn start(
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
     };
     let stop = Arc::clone(stop);
-    wiring.nodes[index].spawn("cross traffic", move || {
-        generator.run(&stop);
-        Ok(())
-    }).map(Some)
+    wiring.nodes[index]
+        .spawn("cross traffic", move || {
+            generator.run(&stop);
+            Ok(())
+        })
+        .map(Some)
 }
 
 fn payload(size: Bytes) -> usize {

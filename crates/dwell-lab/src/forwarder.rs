@@ -8,8 +8,8 @@
 use crate::error::LabError;
 use crate::pace::{Lead, SpinBudget, oversleep, sleep_on};
 use dwell_core::{Bytes, Direction, Nanos};
-use dwell_net::clock;
 use dwell_net::PacketSocket;
+use dwell_net::clock;
 use dwell_sim::{LinkSpec, Network, Outcome};
 use nix::poll::{PollFd, PollFlags};
 use std::cmp::Reverse;
@@ -80,7 +80,10 @@ pub(crate) struct Tally {
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { carried, lost, dropped, late } = self;
-        write!(f, "{carried} frames carried, {lost} lost as asked, {dropped} dropped, {late} more than {LATE} late")
+        write!(
+            f,
+            "{carried} frames carried, {lost} lost as asked, {dropped} dropped, {late} more than {LATE} late"
+        )
     }
 }
 
@@ -171,7 +174,7 @@ impl<'w> Forwarder<'w> {
         watch: &'w Watch,
     ) -> Result<Self, LabError> {
         let margin = oversleep().map_err(LabError::system("sleep"))? + Nanos::from_micros(15);
-        let margin = margin.max(Nanos::from_micros(30)).min(Nanos::from_micros(200)) + lead.longest();
+        let margin = margin.max(Nanos::from_micros(50)).min(Nanos::from_micros(150)) + lead.longest();
         let least_delay = links.iter().map(|links| least_delay(links)).min().unwrap_or_default();
         let zero = clock::monotonic();
         Ok(Self {

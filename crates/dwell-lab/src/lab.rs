@@ -166,9 +166,10 @@ fn fixed_spin(scenario: &Scenario) -> Result<Nanos, LabError> {
         Times::Fixed(spin) => Ok(*spin),
         _ => Err(LabError::Scenario {
             scenario: scenario.name.clone(),
-            reason: "destination.spin varies, and a lab's receiver spins a fixed time: give one time, or run it \
+            reason:
+                "destination.spin varies, and a lab's receiver spins a fixed time: give one time, or run it \
                      on the simulator"
-                .to_owned(),
+                    .to_owned(),
         }),
     }
 }

@@ -154,7 +154,8 @@ struct Asked {
 
 impl Asked {
     fn new(written: &[Carried], way: Direction) -> Self {
-        let mut of_way: Vec<Carried> = written.iter().copied().filter(|frame| frame.direction == way).collect();
+        let mut of_way: Vec<Carried> =
+            written.iter().copied().filter(|frame| frame.direction == way).collect();
         of_way.sort_by_key(|frame| frame.entered);
         Self { rest: of_way.into_iter() }
     }

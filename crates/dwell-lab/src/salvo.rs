@@ -161,8 +161,11 @@ fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> s
     let mut shots = Vec::new();
     let start = clock::monotonic();
     for (turn, burst) in bursts.iter().enumerate() {
-        let payloads: Vec<Vec<u8>> =
-            burst.iter().enumerate().map(|(place, size)| payload((shots.len() + place) as u64, *size)).collect();
+        let payloads: Vec<Vec<u8>> = burst
+            .iter()
+            .enumerate()
+            .map(|(place, size)| payload((shots.len() + place) as u64, *size))
+            .collect();
         let parts: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
         let mut ready = Burst::new(&parts);
         clock::wait_until(start + period * i64::try_from(turn).unwrap_or(i64::MAX));

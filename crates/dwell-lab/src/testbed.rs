@@ -114,12 +114,7 @@ impl Testbed {
     }
 
     /// Starts the forwarder between the two ends, and waits until it carries.
-    fn emulate(
-        &mut self,
-        forward: Vec<LinkSpec>,
-        reverse: Vec<LinkSpec>,
-        seed: u64,
-    ) -> Result<(), LabError> {
+    fn emulate(&mut self, forward: Vec<LinkSpec>, reverse: Vec<LinkSpec>, seed: u64) -> Result<(), LabError> {
         let open = |port: &'static str| {
             PacketSocket::open(port).map_err(LabError::system(format!("open a packet socket on {port}")))
         };

@@ -34,9 +34,11 @@ pub fn enter_user_namespace() -> Result<Footing, LabError> {
         other => LabError::Refused { reason: other.into() },
     })?;
     // Groups can be mapped only when they cannot be dropped (user_namespaces(7)).
-    for (file, line) in
-        [("setgroups", "deny".to_owned()), ("uid_map", format!("0 {uid} 1")), ("gid_map", format!("0 {gid} 1"))]
-    {
+    for (file, line) in [
+        ("setgroups", "deny".to_owned()),
+        ("uid_map", format!("0 {uid} 1")),
+        ("gid_map", format!("0 {gid} 1")),
+    ] {
         fs::write(format!("/proc/self/{file}"), line).map_err(|reason| LabError::Refused { reason })?;
     }
     Ok(Footing::UserNamespace)

@@ -74,8 +74,9 @@ impl Wiring {
     pub(crate) fn new(nodes: usize, mtu: u32) -> Result<Self, LabError> {
         let source = Namespace::new("source")?;
         let destination = Namespace::new("destination")?;
-        let nodes =
-            (0..nodes).map(|index| Namespace::new(&format!("node {index}"))).collect::<Result<Vec<_>, _>>()?;
+        let nodes = (0..nodes)
+            .map(|index| Namespace::new(&format!("node {index}")))
+            .collect::<Result<Vec<_>, _>>()?;
         let wiring = Self { source, nodes, destination, ipv6: Path::new("/proc/sys/net/ipv6").exists() };
         for namespace in wiring.namespaces() {
             wiring.hush(namespace)?;
@@ -103,11 +104,11 @@ impl Wiring {
     /// A veth pair for each stretch between two neighbours.
     fn join(&self, mtu: u32) -> Result<(), LabError> {
         let mut upstream = (&self.source, HOST_PORT, Some(Place::SOURCE));
-        let downstream = self
-            .nodes
-            .iter()
-            .map(|node| (node, UP_PORT, None))
-            .chain([(&self.destination, HOST_PORT, Some(Place::DESTINATION))]);
+        let downstream = self.nodes.iter().map(|node| (node, UP_PORT, None)).chain([(
+            &self.destination,
+            HOST_PORT,
+            Some(Place::DESTINATION),
+        )]);
         for next in downstream {
             let end = |port, place: Option<Place>| {
                 let hardware = place.map_or(String::new(), |place| format!(" address {}", place.hardware()));
@@ -217,8 +218,9 @@ mod tests {
             return;
         }
         let namespace = Namespace::new("source").unwrap();
-        let error =
-            namespace.ip(&["link set dev lo up".to_owned(), "link set dev nothere up".to_owned()]).unwrap_err();
+        let error = namespace
+            .ip(&["link set dev lo up".to_owned(), "link set dev nothere up".to_owned()])
+            .unwrap_err();
         let text = error.to_string();
         assert!(text.contains("`source`") && text.contains("ip link set dev nothere up"), "{text}");
     }

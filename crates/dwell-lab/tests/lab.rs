@@ -52,7 +52,8 @@ fn an_unshaped_path_is_the_kernels_own() {
     let Some(lab) = up(&scenario, LabOptions::default()) else { return };
     assert_eq!(lab.carriage(), Carriage::Bridge);
     let mut path = lab.connect().unwrap();
-    let passages = carry(&mut path, &Train::pair(LARGE, LARGE, Nanos::from_micros(50)), 30, Nanos::from_millis(2));
+    let passages =
+        carry(&mut path, &Train::pair(LARGE, LARGE, Nanos::from_micros(50)), 30, Nanos::from_millis(2));
     assert_eq!(delays(&passages).len(), 60);
     assert!(median(delays(&passages)) < Nanos::from_millis(1));
     assert_eq!(path.circumstances().world, "lab");
@@ -82,7 +83,8 @@ fn an_emulated_link_delays_and_spreads_as_asked() {
 fn loss_follows_from_the_seed_alone() {
     // The path is lossy for probes only in that the control channel, TCP, repeats what it loses. So which packets
     // are lost depends on what else travels, but how many does not depend on the hosts' timing.
-    let scenario = scenario("name = 'lossy'\n[[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\nloss = '10 %'\n");
+    let scenario =
+        scenario("name = 'lossy'\n[[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\nloss = '10 %'\n");
     let Some(lab) = up(&scenario, LabOptions { seed: 7, ..LabOptions::default() }) else { return };
     let check = lab.check().unwrap();
     assert_eq!(check.lost_otherwise, 0, "{check}");
@@ -139,8 +141,7 @@ fn the_hosts_clocks_are_the_scenarios() {
 
 #[test]
 fn the_receiver_spins_before_it_stamps() {
-    let scenario =
-        scenario("name = 'spin'\n[[links]]\nrate = 'unshaped'\n[destination]\nspin = '3 ms'\n");
+    let scenario = scenario("name = 'spin'\n[[links]]\nrate = 'unshaped'\n[destination]\nspin = '3 ms'\n");
     let Some(lab) = up(&scenario, LabOptions::default()) else { return };
     let mut path = lab.connect().unwrap();
     let passages = carry(&mut path, &Train::burst(LARGE, 1), 5, Nanos::from_millis(10));
@@ -160,10 +161,13 @@ fn kernel_shapers_pass_cross_traffic_and_probes() {
         let Some(lab) = up(&scenario, LabOptions::default()) else { return };
         let mut path = lab.connect().unwrap();
         let passages = carry(&mut path, &Train::burst(LARGE, 20), 3, Nanos::from_millis(100));
-        let spans: Vec<Nanos> = passages.iter().filter_map(|passage| {
-            let truth = passage.truth.as_ref()?;
-            Some(truth[19]?.reached_receiver - truth[0]?.reached_receiver)
-        }).collect();
+        let spans: Vec<Nanos> = passages
+            .iter()
+            .filter_map(|passage| {
+                let truth = passage.truth.as_ref()?;
+                Some(truth[19]?.reached_receiver - truth[0]?.reached_receiver)
+            })
+            .collect();
         // 19 packets of 1514 B at 10 Mb/s, and what the cross traffic takes of it; htb lends a little.
         let span = median(spans);
         assert!((Nanos::from_millis(18)..Nanos::from_millis(120)).contains(&span), "{carrier}: {span}");
@@ -173,8 +177,14 @@ fn kernel_shapers_pass_cross_traffic_and_probes() {
 #[test]
 fn what_no_lab_can_do_is_refused_in_one_line() {
     let cases = [
-        ("name = 'a'\n[[links]]\nrate = '1 Mb/s'\n[destination.spin.uniform]\nlow = '1 us'\nhigh = '2 us'\n", "destination.spin"),
-        ("name = 'b'\nlab.carrier = 'tbf'\n[[links]]\nrate = '1 Mb/s'\n[[links]]\nrate = '1 Mb/s'\npropagation = '1 ms'\n", "link 1"),
+        (
+            "name = 'a'\n[[links]]\nrate = '1 Mb/s'\n[destination.spin.uniform]\nlow = '1 us'\nhigh = '2 us'\n",
+            "destination.spin",
+        ),
+        (
+            "name = 'b'\nlab.carrier = 'tbf'\n[[links]]\nrate = '1 Mb/s'\n[[links]]\nrate = '1 Mb/s'\npropagation = '1 ms'\n",
+            "link 1",
+        ),
     ];
     for (text, expected) in cases {
         let error = Lab::up(&scenario(text), LabOptions::default()).err().unwrap().to_string();

@@ -80,7 +80,10 @@ fn measure() -> Outcome {
     let fleet = vec![Departure { pause: Nanos::from_millis(1), train: Train::burst(Bytes(1000), 3) }];
     let passages = lab.connect()?.carry(&fleet)?;
     let arrived = passages[0].observation.fates.iter().filter(|fate| fate.arrival.is_some()).count();
-    println!("{arrived} of 3, {}", if footing == Footing::Privileged { "privileged" } else { "user namespace" });
+    println!(
+        "{arrived} of 3, {}",
+        if footing == Footing::Privileged { "privileged" } else { "user namespace" }
+    );
     Ok(())
 }
 
@@ -130,8 +133,9 @@ fn namespaces_of(process: &Path) -> BTreeSet<String> {
     let held = list("fd").map(|entry| entry.path());
     let entered = list("task").map(|entry| entry.path().join("ns/net"));
     let links = held.chain(entered).filter_map(|path| fs::read_link(path).ok());
-    let mut names: BTreeSet<String> =
-        links.filter_map(|link| link.to_str().filter(|name| name.starts_with("net:[")).map(str::to_owned)).collect();
+    let mut names: BTreeSet<String> = links
+        .filter_map(|link| link.to_str().filter(|name| name.starts_with("net:[")).map(str::to_owned))
+        .collect();
     // The one that everybody is in is nobody's.
     if let Ok(first) = fs::read_link("/proc/self/ns/net") {
         names.remove(first.to_str().unwrap_or_default());
