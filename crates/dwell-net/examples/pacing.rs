@@ -1,36 +1,53 @@
 //! How well pairs keep the asked dispersion, by transmit stamps: quartiles of the error at each hold, and how long
-//! a call takes. Runs an agent and a path to it over the loopback; with two arguments, the cores of sender and
-//! receiver.
+//! a call takes. Runs an agent and a path to it in two network namespaces; its two arguments are the cores of
+//! sender and receiver.
 
 use dwell_core::{Bytes, Departure, Nanos, Path, Train};
 use dwell_net::{Agent, AgentConfig, ConnectConfig, Identity, LivePath, Peers};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+
+#[path = "../tests/live/wire.rs"]
+mod wire;
+
+use wire::{FAR, between};
 
 fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| values[(values.len() - 1) * quarter / 4])
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let cores: Vec<usize> = std::env::args().skip(1).map(|core| core.parse()).collect::<Result<_, _>>()?;
-    let (agent_identity, client) = (Identity::generate()?, Identity::generate()?);
-    let mut config = AgentConfig::new(agent_identity.clone(), Peers::only(client.public_key()));
-    config.listen = "127.0.0.1:0".parse()?;
-    config.core = cores.get(1).copied();
-    let agent = Agent::bind(config)?;
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| agent.serve(&stop));
-        let mut config = ConnectConfig::new("127.0.0.1", client, Peers::only(agent_identity.public_key()));
-        config.port = agent.local_addr().port();
-        config.core = cores.first().copied();
-        let result = LivePath::connect(config).map_err(Into::into).and_then(|mut path| table(&mut path));
-        stop.store(true, Ordering::Relaxed);
-        result
-    })
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let core = |at: usize| arguments.get(at).map(|core| core.parse::<usize>()).transpose();
+    let (near_core, far_core) = (core(0)?, core(1)?);
+    let (agent, client) = (Identity::generate()?, Identity::generate()?);
+    let (known, expected) = (Peers::only(client.public_key()), Peers::only(agent.public_key()));
+    let (tell, told) = channel();
+    let near = move || {
+        let mut config = ConnectConfig::new(FAR, client, expected);
+        config.port = told.recv()?;
+        config.core = near_core;
+        config.real_time = true;
+        table(&mut LivePath::connect(config)?)
+    };
+    let far = move |stop: &AtomicBool| {
+        let mut config = AgentConfig::new(agent, known);
+        config.core = far_core;
+        config.real_time = true;
+        match Agent::bind(config) {
+            Ok(agent) => {
+                let _ = tell.send(agent.local_addr().port());
+                let _ = agent.serve(stop);
+            }
+            Err(error) => eprintln!("{error}"),
+        }
+    };
+    between(near, far).unwrap_or_else(|| Err("no network namespaces here".into()))
 }
 
-fn table(path: &mut LivePath) -> Result<(), Box<dyn std::error::Error>> {
+fn table(path: &mut LivePath) -> Result<(), Box<dyn Error + Send + Sync>> {
     println!(
         "{:>8}  {:>26}  {:>26}  {:>24}",
         "hold us", "error us (q1 median q3)", "call us", "arrival - departure us"

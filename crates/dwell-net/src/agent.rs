@@ -1,32 +1,36 @@
 //! The cooperating end: answers peers that it knows, on one port for control (TCP) and probes (UDP).
 
 use crate::channel::{Channel, ChannelError};
-use crate::facts;
+use crate::guests::Guests;
 use crate::identity::{Identity, Peers, PublicKey};
-use crate::probe::{self, HEADER, HELLO, Seal};
-use crate::prober::{Placed, Placement};
-use crate::protocol::{Limits, PORT, Refusal};
+use crate::probe::{self, HEADER, HELLO};
+use crate::prober::Placement;
+use crate::protocol::{Limits, PORT, Reply};
 use crate::session::Session;
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Direction, Nanos};
-use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How an agent is to be run.
 #[derive(Clone)]
 pub struct AgentConfig {
-    /// Where it listens, for control and probes alike. Port 0: any that is free.
+    /// Where it listens, for control and probes alike. Port 0: any that is free. `[::]` means all addresses, of
+    /// IPv4 too.
     pub listen: SocketAddr,
     /// Who it is.
     pub identity: Identity,
     /// Whom it answers.
     pub peers: Peers,
+    /// Where that is kept: read anew for each connection, so that a peer is known as soon as it is in the file. While
+    /// the file cannot be read, `peers` are known.
+    pub peers_file: Option<PathBuf>,
     /// What it allows.
     pub limits: Limits,
     /// How long the receiving thread is busy between its read and its stamp: a slow application, for testbeds.
@@ -47,6 +51,7 @@ impl AgentConfig {
             listen: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT),
             identity,
             peers,
+            peers_file: None,
             limits: Limits::default(),
             before_stamp: Nanos::ZERO,
             core: None,
@@ -75,6 +80,13 @@ pub enum AgentEvent {
         /// Why, where it was not the peer's own wish.
         why: Option<String>,
     },
+    /// Somebody came, and the file of peers could not be read.
+    PeersUnread {
+        /// Who came.
+        from: SocketAddr,
+        /// Why.
+        why: String,
+    },
     /// Somebody was turned away.
     TurnedAway {
         /// From where.
@@ -94,6 +106,7 @@ impl fmt::Display for AgentEvent {
             Self::Ended { peer, from, why: Some(why) } => {
                 write!(f, "{from}: session of {} ended: {why}", peer.fingerprint())
             }
+            Self::PeersUnread { from, why } => write!(f, "{from}: the peers known before are used: {why}"),
             Self::TurnedAway { from, why } => write!(f, "{from}: turned away: {why}"),
         }
     }
@@ -125,11 +138,11 @@ pub enum AgentError {
     Stopped(#[source] io::Error),
 }
 
-/// Connections that have not shown who they are yet, at a time.
-const STRANGERS: usize = 64;
-
 /// How often a listener looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
+
+/// How often in a row the probe port may fail, a glance apart, before the agent gives up.
+const FAILURES: u32 = 100;
 
 /// The agent, listening.
 pub struct Agent {
@@ -140,23 +153,16 @@ pub struct Agent {
     guests: Mutex<Guests>,
 }
 
-/// Who is here.
-#[derive(Default)]
-struct Guests {
-    /// Connections, by a number of ours; the key once it is known.
-    connections: HashMap<u64, (TcpStream, Option<PublicKey>)>,
-    next: u64,
-    /// Sessions that wait for their hello packet.
-    expected: HashMap<u32, (Seal, SyncSender<SocketAddr>)>,
-}
-
 impl Agent {
     /// Opens the port.
     ///
     /// # Errors
     /// When it cannot be had.
     pub fn bind(config: AgentConfig) -> Result<Self, AgentError> {
-        let asked = config.listen;
+        let mut asked = config.listen;
+        if asked.ip() == Ipv6Addr::UNSPECIFIED && !speaks_ipv6() {
+            asked.set_ip(Ipv4Addr::UNSPECIFIED.into());
+        }
         let listen = |source| AgentError::Listen { address: asked, source };
         // A free TCP port may be taken for UDP: then another one is tried.
         let mut attempts = if asked.port() == 0 { 16 } else { 1 };
@@ -165,7 +171,7 @@ impl Agent {
             let listener = TcpListener::bind(asked).map_err(listen)?;
             listener.set_nonblocking(true).map_err(listen)?;
             let address = listener.local_addr().map_err(listen)?;
-            match ProbeSocket::bind(address) {
+            match ProbeSocket::bind_shared(address) {
                 Ok(probes) => {
                     let _ = probes.set_patience(Some(Nanos(GLANCE.as_nanos() as i64)));
                     let (probes, guests) = (Mutex::new(probes), Mutex::default());
@@ -192,17 +198,11 @@ impl Agent {
             let hellos = scope.spawn(|| self.hear_hellos(stop));
             let result = self.accept(scope, stop);
             stop.store(true, Ordering::Relaxed);
-            for (stream, _) in self.guests().connections.values() {
-                let _ = stream.shutdown(Shutdown::Both);
-            }
+            self.guests().dismiss();
             let heard =
                 hellos.join().unwrap_or_else(|_| Err(io::Error::other("the probe port's thread died")));
             result.and(heard).map_err(AgentError::Stopped)
         })
-    }
-
-    fn guests(&self) -> MutexGuard<'_, Guests> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, event: AgentEvent) {
@@ -217,7 +217,7 @@ impl Agent {
         while !stop.load(Ordering::Relaxed) {
             match self.listener.accept() {
                 Ok((stream, from)) => {
-                    let from = SocketAddr::new(from.ip().to_canonical(), from.port());
+                    let from = canonical(from);
                     if let Err(why) = self.welcome(scope, stream, from) {
                         self.tell(AgentEvent::TurnedAway { from, why: why.to_string() });
                     }
@@ -248,23 +248,20 @@ impl Agent {
     ) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         let other = stream.try_clone()?;
-        let number = {
-            let mut guests = self.guests();
-            let strangers = guests.connections.values().filter(|(_, peer)| peer.is_none()).count();
-            if strangers >= STRANGERS {
-                return Err(io::Error::other("too many connections that have not shown who they are"));
-            }
-            guests.next += 1;
-            let number = guests.next;
-            guests.connections.insert(number, (other, None));
-            number
-        };
+        let number = self.guests().arrive(other, from.ip()).map_err(io::Error::other)?;
         let started = std::thread::Builder::new().name("session".to_owned()).spawn_scoped(scope, move || {
-            self.attend(number, stream, from);
-            self.guests().connections.remove(&number);
+            // A defect that one session finds must not end the others.
+            let attended = catch_unwind(AssertUnwindSafe(|| self.attend(number, stream, from)));
+            if attended.is_err() {
+                self.tell(AgentEvent::TurnedAway {
+                    from,
+                    why: "this session found a defect of Dwell".to_owned(),
+                });
+            }
+            self.guests().leave(number);
         });
         if started.is_err() {
-            self.guests().connections.remove(&number);
+            self.guests().leave(number);
         }
         started.map(|_| ())
     }
@@ -272,14 +269,16 @@ impl Agent {
     /// One connection, from its handshake to its end.
     fn attend(&self, number: u64, stream: TcpStream, from: SocketAddr) {
         let local = stream.local_addr();
-        let mut channel = match Channel::accept(stream, &self.config.identity, &self.config.peers) {
+        let known = self.known(from);
+        let mut channel = match Channel::accept(stream, &self.config.identity, &known) {
             Ok(channel) => channel,
             Err(error) => return self.tell(AgentEvent::TurnedAway { from, why: error.to_string() }),
         };
         let peer = channel.peer();
-        if let Err(refusal) = self.admit(number, peer) {
+        let place = self.guests().admit(number, peer, &self.config.limits);
+        if let Err(refusal) = place {
             self.tell(AgentEvent::TurnedAway { from, why: refusal.to_string() });
-            let _ = channel.send(&crate::protocol::Reply::Refused(refusal));
+            let _ = channel.send(&Reply::Refused(refusal));
             return channel.close();
         }
         self.tell(AgentEvent::Began { peer, from });
@@ -291,33 +290,40 @@ impl Agent {
         self.tell(AgentEvent::Ended { peer, from, why: result.err().map(|error| error.to_string()) });
     }
 
-    /// Gives a connection its place, now that it is known whose it is.
-    fn admit(&self, number: u64, peer: PublicKey) -> Result<(), Refusal> {
-        let limits = self.config.limits;
-        let mut guests = self.guests();
-        let known = guests.connections.values().filter_map(|(_, peer)| *peer);
-        let (all, same) = known.fold((0, 0), |(all, same), of| (all + 1, same + u32::from(of == peer)));
-        if all >= limits.sessions {
-            return Err(Refusal::Sessions { limit: limits.sessions });
+    /// Whom it answers now.
+    fn known(&self, from: SocketAddr) -> Peers {
+        let read = self.config.peers_file.as_deref().map(Peers::load);
+        match read {
+            Some(Ok(peers)) => peers,
+            Some(Err(error)) => {
+                self.tell(AgentEvent::PeersUnread { from, why: error.to_string() });
+                self.config.peers.clone()
+            }
+            None => self.config.peers.clone(),
         }
-        if same >= limits.sessions_per_peer {
-            return Err(Refusal::SessionsOfPeer { limit: limits.sessions_per_peer });
-        }
-        if let Some((_, slot)) = guests.connections.get_mut(&number) {
-            *slot = Some(peer);
-        }
-        Ok(())
     }
 
     /// Reads the probe port for what no session's own socket takes: hello packets, and garbage.
     fn hear_hellos(&self, stop: &AtomicBool) -> io::Result<()> {
         let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut start = [0; HEADER];
+        let mut failures = 0;
         while !stop.load(Ordering::Relaxed) {
-            let Some(packet) = probes.receive(&mut start, Nanos::ZERO)? else { continue };
+            let packet = match probes.receive(&mut start, Nanos::ZERO) {
+                Ok(packet) => packet,
+                // An interface that goes down and comes up again, say.
+                Err(_) if failures < FAILURES => {
+                    failures += 1;
+                    std::thread::sleep(GLANCE);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            failures = 0;
+            let Some(packet) = packet else { continue };
             let (Some(session), Some(from)) = (probe::session_of(&start), packet.from) else { continue };
             let guests = self.guests();
-            let Some((seal, tell)) = guests.expected.get(&session) else { continue };
+            let Some((seal, tell)) = guests.expecting(session) else { continue };
             if seal.open(&start, packet.length, Direction::Forward) == Some(HELLO) {
                 // Full: it was told already.
                 let _ = tell.try_send(from);
@@ -336,20 +342,13 @@ impl Agent {
         Placement { core: self.config.core, real_time: self.config.real_time }
     }
 
-    /// Lets the hello packet of a session be heard.
-    pub(crate) fn expect(&self, session: u32, seal: Seal) -> Receiver<SocketAddr> {
-        let (tell, told) = sync_channel(1);
-        self.guests().expected.insert(session, (seal, tell));
-        told
+    /// Who is here.
+    pub(crate) fn guests(&self) -> MutexGuard<'_, Guests> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Ends that.
-    pub(crate) fn expect_no_more(&self, session: u32) {
-        self.guests().expected.remove(&session);
-    }
-
-    /// What this host tells of itself to a peer that reaches it at `local`.
-    pub(crate) fn facts(&self, local: IpAddr) -> dwell_core::HostFacts {
-        facts::gather(local, Placed { core: self.config.core, real_time: self.config.real_time })
-    }
+/// Whether this host's kernel speaks IPv6: some are told not to.
+fn speaks_ipv6() -> bool {
+    ProbeSocket::bind(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), 0)).is_ok()
 }

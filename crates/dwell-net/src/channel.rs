@@ -15,7 +15,7 @@ use rustls::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -257,7 +257,7 @@ impl Channel {
         })?;
         let peer = pinned.presented().ok_or(ChannelError::Unknown)?;
         let mut channel = Self { tls: Tls::Client(Box::new(StreamOwned::new(tls, timed))), peer };
-        channel.greet(ChannelError::Unknown)?;
+        channel.greet(&GREETING, ChannelError::Unknown)?;
         Ok(channel)
     }
 
@@ -266,6 +266,15 @@ impl Channel {
     /// # Errors
     /// When the other end is not among `known`, or speaks another version.
     pub fn accept(stream: TcpStream, identity: &Identity, known: &Peers) -> Result<Self, ChannelError> {
+        Self::accept_with(stream, identity, known, GREETING)
+    }
+
+    fn accept_with(
+        stream: TcpStream,
+        identity: &Identity,
+        known: &Peers,
+        greeting: [u8; GREETING.len()],
+    ) -> Result<Self, ChannelError> {
         let provider = Arc::new(ring::default_provider());
         let pinned = Pinned::new(known.clone(), &provider);
         let internal = |error| ChannelError::Handshake(io::Error::other(error));
@@ -286,15 +295,15 @@ impl Channel {
         })?;
         let peer = pinned.presented().ok_or(ChannelError::Unknown)?;
         let mut channel = Self { tls: Tls::Server(Box::new(StreamOwned::new(tls, timed))), peer };
-        channel.greet(ChannelError::Stream(io::ErrorKind::UnexpectedEof.into()))?;
+        channel.greet(&greeting, ChannelError::Stream(io::ErrorKind::UnexpectedEof.into()))?;
         Ok(channel)
     }
 
     /// Both ends say first what they speak, in a form that all versions can read. `silent`: what it means when the
     /// other end says nothing.
-    fn greet(&mut self, silent: ChannelError) -> Result<(), ChannelError> {
+    fn greet(&mut self, ours: &[u8], silent: ChannelError) -> Result<(), ChannelError> {
         // A failure to write shows at reading, with the other end's reason.
-        let _ = self.stream().write_all(&GREETING).and_then(|()| self.stream().flush());
+        let _ = self.stream().write_all(ours).and_then(|()| self.stream().flush());
         let mut theirs = [0; GREETING.len()];
         match self.stream().read_exact(&mut theirs) {
             Ok(()) => {}
@@ -358,6 +367,12 @@ impl Channel {
         protocol::parse(&body).map_err(ChannelError::Protocol)
     }
 
+    /// Ends the channel at once: whatever was still to come on it would answer a question that nobody asks any more.
+    pub fn break_off(&mut self) {
+        // One that is broken already is as good.
+        let _ = self.timed().stream.shutdown(Shutdown::Both);
+    }
+
     /// Says good-bye to TLS, so that the other end sees an end and not a break.
     pub fn close(&mut self) {
         self.timed().until = Instant::now() + Duration::from_secs(1);
@@ -385,4 +400,61 @@ fn complete<D>(tls: &mut rustls::ConnectionCommon<D>, stream: &mut Timed) -> io:
         tls.write_tls(stream)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ConnectConfig, ConnectError, LivePath};
+    use std::net::TcpListener;
+
+    /// What a client says to an agent that greets so.
+    fn greeted_with(greeting: [u8; 8]) -> ConnectError {
+        let (agent, client) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut config = ConnectConfig::new("127.0.0.1", client.clone(), Peers::only(agent.public_key()));
+        config.port = listener.local_addr().unwrap().port();
+        std::thread::scope(|scope| {
+            let far = scope.spawn(|| {
+                let (stream, _) = listener.accept().unwrap();
+                Channel::accept_with(stream, &agent, &Peers::only(client.public_key()), greeting).map(|_| ())
+            });
+            let error = LivePath::connect(config).map(|_| ()).unwrap_err();
+            far.join().unwrap().unwrap();
+            error
+        })
+    }
+
+    #[test]
+    fn another_version_is_told_with_both_numbers() {
+        let error = greeted_with(*b"DWELL\0\x02\x07");
+        assert!(matches!(error, ConnectError::Version { theirs: 0x0207, .. }), "{error}");
+        assert!(error.to_string().contains("version 519 of the protocol, this Dwell version 1"), "{error}");
+    }
+
+    #[test]
+    fn another_greeting_is_no_agent() {
+        let error = greeted_with(*b"SMTP\0\0\0\x01");
+        assert!(error.to_string().contains("it greets like no version of Dwell"), "{error}");
+    }
+
+    #[test]
+    fn a_frame_longer_than_allowed_is_refused_before_it_is_read() {
+        let (agent, client) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let (agent_key, client_key) = (agent.public_key(), client.public_key());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut channel = Channel::connect(stream, &client, &Peers::only(agent_key)).unwrap();
+                assert_eq!(channel.peer(), agent_key);
+                channel.stream().write_all(&[0xff; 4]).unwrap();
+                channel.close();
+            });
+            let (stream, _) = listener.accept().unwrap();
+            let mut channel = Channel::accept(stream, &agent, &Peers::only(client_key)).unwrap();
+            let error = channel.receive::<protocol::Request>(HANDSHAKE).unwrap_err();
+            assert!(error.to_string().contains("a frame of 4294967295 bytes"), "{error}");
+        });
+    }
 }

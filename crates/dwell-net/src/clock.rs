@@ -42,6 +42,25 @@ pub fn realtime_minus_monotonic() -> Nanos {
     (0..5).map(|_| reading()).min().map_or(Nanos::ZERO, |(_, difference)| difference)
 }
 
+/// Whether somebody (NTP, PTP) keeps CLOCK_REALTIME, as the kernel tells; `None` where it does not tell.
+#[must_use]
+pub fn synchronised() -> Option<bool> {
+    // SAFETY: timex is plain data of the kernel's interface; with `modes` zero the call only fills it in.
+    #[allow(unsafe_code)]
+    let (state, timex) = unsafe {
+        let mut timex: nix::libc::timex = std::mem::zeroed();
+        (nix::libc::adjtimex(&raw mut timex), timex)
+    };
+    (state >= 0).then_some(timex.status & nix::libc::STA_UNSYNC == 0)
+}
+
+/// A stamp that claims to be on CLOCK_REALTIME, taken when the program's own stamp was `application` or nearly then.
+/// One that is far from it is on another clock, and no stamp of ours.
+#[must_use]
+pub fn plausible(stamp: Nanos, application: Nanos) -> Option<Nanos> {
+    ((stamp - application).abs() < Nanos::from_secs(10)).then_some(stamp)
+}
+
 /// Busy-waits until CLOCK_MONOTONIC shows `instant`.
 pub fn spin_until(instant: Nanos) {
     while monotonic() < instant {
@@ -65,6 +84,15 @@ pub fn wait_until(instant: Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stamp_of_another_clock_is_none_of_ours() {
+        let now = realtime();
+        assert_eq!(plausible(now - Nanos::from_millis(3), now), Some(now - Nanos::from_millis(3)));
+        // CLOCK_TAI is 37 s ahead, CLOCK_MONOTONIC began when the machine did.
+        assert_eq!(plausible(now + Nanos::from_secs(37), now), None);
+        assert_eq!(plausible(monotonic(), now), None);
+    }
 
     #[test]
     fn waits_never_end_early() {

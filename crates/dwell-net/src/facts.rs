@@ -1,5 +1,6 @@
 //! What this host tells of itself: read where the kernel shows it, left out where it does not.
 
+use crate::clock;
 use crate::interface::Interface;
 use crate::prober::Placed;
 use dwell_core::HostFacts;
@@ -15,6 +16,17 @@ fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let model = text.lines().find(|line| line.starts_with("model name") || line.starts_with("Model"))?;
     Some(model.split_once(':')?.1.trim().to_owned())
+}
+
+/// Driver of CPU idling, and the deepest state that nobody disabled.
+fn idle(cpu: &str) -> Option<String> {
+    let driver = line("/sys/devices/system/cpu/cpuidle/current_driver")?;
+    let states = (0..32).map_while(|state| {
+        let state = format!("{cpu}/cpuidle/state{state}");
+        Some((line(&format!("{state}/name"))?, line(&format!("{state}/disable"))?))
+    });
+    let allowed = states.filter(|(_, disabled)| disabled == "0").map(|(name, _)| name);
+    Some(allowed.last().map_or(driver.clone(), |deepest| format!("{driver}, {deepest}")))
 }
 
 /// The interface that has this address.
@@ -39,9 +51,9 @@ pub(crate) fn gather(local: IpAddr, placed: Placed) -> HostFacts {
         processor: processor(),
         cores: std::thread::available_parallelism().ok().map(|count| count.get() as u32),
         governor: line(&format!("{cpu}/cpufreq/scaling_governor")),
-        idle: line("/sys/devices/system/cpu/cpuidle/current_driver"),
+        idle: idle(&cpu),
         clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        clock_synchronised: None,
+        clock_synchronised: clock::synchronised(),
         driver: shown.as_ref().and_then(|it| it.driver().ok()),
         offloads: shown.as_ref().and_then(|it| it.offloads().ok()).unwrap_or_default(),
         coalescing: shown.as_ref().and_then(|it| it.coalescing().ok()).unwrap_or_default(),
@@ -49,6 +61,14 @@ pub(crate) fn gather(local: IpAddr, placed: Placed) -> HostFacts {
         stamps: Vec::new(),
         pinned_core: placed.core.map(|core| core as u32),
         real_time: placed.real_time,
+    }
+}
+
+/// Has the NIC with address `local` take stamps too, where it can. Whether it does, the stamps themselves will show.
+pub(crate) fn ask_for_hardware_stamps(local: IpAddr) {
+    if let Some(interface) = interface_of(local).and_then(|name| Interface::named(&name).ok()) {
+        // Few NICs can, and few users may.
+        let _ = interface.stamp_in_hardware();
     }
 }
 

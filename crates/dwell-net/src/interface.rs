@@ -17,6 +17,10 @@ const SET_FEATURES: u32 = 0x3b;
 const FEATURE_NAMES: u32 = 4;
 const NAME_LENGTH: usize = 32;
 
+/// HWTSTAMP_TX_ON and HWTSTAMP_FILTER_ALL (linux/net_tstamp.h).
+const HARDWARE_TRANSMIT_ON: u32 = 1;
+const HARDWARE_RECEIVE_ALL: u32 = 1;
+
 /// Offloads that make frames seen on an interface differ from frames on a wire: they merge packets, or leave their
 /// checksums to a NIC that does not exist.
 const FRAME_CHANGING: [&str; 15] = [
@@ -146,6 +150,25 @@ impl Interface {
         self.ioctl(libc::SIOCSIFMTU as libc::Ioctl, &mut request)
     }
 
+    /// Makes the NIC stamp all packets, if it can, and if it stamps none yet: a running PTP daemon's choice is left
+    /// alone.
+    ///
+    /// # Errors
+    /// When it cannot, or that is not permitted.
+    pub fn stamp_in_hardware(&self) -> io::Result<()> {
+        // struct hwtstamp_config: flags, transmit type, receive filter.
+        let mut words = [0u32; 3];
+        let mut request = self.request();
+        request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+        self.ioctl(libc::SIOCGHWTSTAMP as libc::Ioctl, &mut request)?;
+        if words == [0; 3] {
+            words = [0, HARDWARE_TRANSMIT_ON, HARDWARE_RECEIVE_ALL];
+            request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+            self.ioctl(libc::SIOCSHWTSTAMP as libc::Ioctl, &mut request)?;
+        }
+        Ok(())
+    }
+
     /// One command of ethtool, on words that begin with the command and are as long as it needs.
     fn ethtool(&self, words: &mut [u32]) -> io::Result<()> {
         let mut request = self.request();
@@ -244,6 +267,7 @@ mod tests {
         let offloads = lo.offloads().unwrap();
         assert!(offloads.contains_key("tx-udp-segmentation"), "{offloads:?}");
         assert!(offloads.contains_key("rx-gro"), "{offloads:?}");
+        assert!(lo.stamp_in_hardware().is_err(), "there is no hardware");
     }
 
     #[test]

@@ -1,12 +1,35 @@
-//! The edge of the machine: sockets and their time stamps, the agent.
+//! The edge of the machine: sockets and their time stamps, the agent, and the live path to one.
+//!
+//! A measurement takes two Dwells. One runs as an [`Agent`]; the other opens a [`LivePath`] to it, on which every
+//! method of `dwell-core` runs. Between them are two channels on one port:
+//!
+//! - control, over TCP: TLS 1.3 with both ends' keys pinned ([`Identity`], [`Peers`], [`Channel`], [`protocol`]);
+//!   each fleet of trains costs one exchange;
+//! - probes, over UDP ([`probe`], [`socket`], [`pace`], [`prober`]), each with a tag that binds it to its session.
+//!   The agent sends none before the other end proved that it receives where its probes come from.
+//!
+//! What the operating system must permit:
+//!
+//! | for | what | without it |
+//! |---|---|---|
+//! | software stamps, probing, the agent | nothing | |
+//! | hardware stamps | CAP_NET_ADMIN, or a NIC that was set to stamp | software stamps alone |
+//! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
+//! | pinning to a core | a core that the process may use | an error that names the core |
+//! | [`PacketSocket`] | CAP_NET_RAW | an error |
+//! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 
 mod agent;
+mod allowance;
 mod channel;
 pub mod clock;
 mod facts;
+mod guests;
 mod identity;
 pub mod interface;
+mod link;
 mod live;
+mod live_error;
 mod mtu;
 pub mod pace;
 mod packet_socket;
@@ -20,6 +43,7 @@ pub mod socket;
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
 pub use channel::{Channel, ChannelError};
 pub use identity::{Identity, IdentityError, KeyTextError, Peers, PublicKey};
-pub use live::{ConnectConfig, ConnectError, Host, LiveError, LivePath};
+pub use live::{ConnectConfig, LivePath};
+pub use live_error::{ConnectError, Host, LiveError};
 pub use packet_socket::PacketSocket;
 pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};

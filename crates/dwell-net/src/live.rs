@@ -1,24 +1,17 @@
 //! A live path: trains between this host and an agent.
 
-use crate::channel::{Channel, ChannelError};
-use crate::clock;
 use crate::facts;
-use crate::identity::{Identity, Peers, PublicKey};
+use crate::identity::{Identity, Peers};
+use crate::link::{CarryError, Link};
+use crate::live_error::{ConnectError, LiveError};
 use crate::mtu;
-use crate::pace::Pacer;
-use crate::probe::{Framing, HELLO, Seal};
-use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
-use crate::protocol::{Announcement, ClockReading, Limits, PORT, Refusal, Reply, Request};
-use crate::socket::{Burst, ProbeSocket};
+use crate::probe::Framing;
+use crate::protocol::{self, Limits, PORT};
 use dwell_core::{
-    Arrival, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Observation, Passage, Path,
-    PathFacts, Stamps,
+    Bytes, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Passage, Path, PathFacts,
 };
-use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// To which agent, and as whom.
@@ -56,170 +49,20 @@ impl ConnectConfig {
     }
 }
 
-/// Why no path could be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The host's name means nothing.
-    #[error("unknown host {host:?}: {source}")]
-    UnknownHost {
-        /// The name.
-        host: String,
-        /// What the resolver says.
-        #[source]
-        source: io::Error,
-    },
-    /// Nobody listens there.
-    #[error("no agent at {address}: nobody listens on TCP port {port}; start `dwell agent` there", port = .address.port())]
-    NoAgent {
-        /// Where.
-        address: SocketAddr,
-    },
-    /// No answer at all.
-    #[error("no answer from {address} on TCP port {port}: {source}; is the host up, and does a firewall let the port through?", port = .address.port())]
-    Unreachable {
-        /// Where.
-        address: SocketAddr,
-        /// What the operating system says.
-        #[source]
-        source: io::Error,
-    },
-    /// The agent has another key than expected.
-    #[error(
-        "the agent at {address} has another key than expected: presented {}, expected {}; if that is right, put {presented} into the file of peers",
-        .presented.fingerprint(), fingerprints(.expected)
-    )]
-    WrongKey {
-        /// Where.
-        address: SocketAddr,
-        /// The key that it has.
-        presented: PublicKey,
-        /// Those that it may have.
-        expected: Peers,
-    },
-    /// The agent does not know us.
-    #[error("the agent at {address} does not know this host; put this line into its file of peers: {key}")]
-    NotAPeer {
-        /// Where.
-        address: SocketAddr,
-        /// Our key.
-        key: PublicKey,
-    },
-    /// Something else listens there, or another version.
-    #[error("the agent at {address} speaks version {theirs} of the protocol, this Dwell version {ours}; update the older one", ours = crate::protocol::VERSION)]
-    Version {
-        /// Where.
-        address: SocketAddr,
-        /// What it speaks.
-        theirs: u16,
-    },
-    /// The control channel failed.
-    #[error("the agent at {address}: {source}; is it an agent that listens there?")]
-    Channel {
-        /// Where.
-        address: SocketAddr,
-        /// How.
-        #[source]
-        source: ChannelError,
-    },
-    /// The agent will not.
-    #[error("the agent at {address} refuses: {refusal}")]
-    Refused {
-        /// Where.
-        address: SocketAddr,
-        /// Why.
-        refusal: Refusal,
-    },
-    /// Control works, but no probe arrives.
-    #[error("control works, but no probe arrives at {address}: something drops UDP to port {port}; let it through", port = .address.port())]
-    ProbesDropped {
-        /// Where.
-        address: SocketAddr,
-    },
-    /// This host cannot probe.
-    #[error("cannot open a probe socket with time stamps on this host: {0}")]
-    NoStamps(#[source] io::Error),
-}
-
-fn fingerprints(peers: &Peers) -> String {
-    let all: Vec<String> = peers.iter().map(|(key, _)| key.fingerprint()).collect();
-    if all.is_empty() { "none (the file of peers is empty)".to_owned() } else { all.join(" or ") }
-}
-
-/// Which host.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Host {
-    /// This one.
-    Near,
-    /// The agent's.
-    Far,
-}
-
-impl std::fmt::Display for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Near => "this host",
-            Self::Far => "the agent's host",
-        })
-    }
-}
-
-/// Why a path carries nothing any more.
-#[derive(Debug, thiserror::Error)]
-pub enum LiveError {
-    /// The agent is gone and does not come back.
-    #[error("the agent vanished ({lost}), and there is no new session: {source}")]
-    Gone {
-        /// How the session was lost.
-        lost: ChannelError,
-        /// Why there is no other.
-        #[source]
-        source: Box<ConnectError>,
-    },
-    /// The agent vanished while a fleet was under way.
-    #[error("the agent vanished in the middle of a fleet: {0}")]
-    Vanished(#[source] ChannelError),
-    /// The agent will not.
-    #[error("the agent refuses: {0}")]
-    Refused(Refusal),
-    /// A clock was stepped, so that stamps before and after do not fit together.
-    #[error(
-        "the clock of {host} was stepped by {step} in the middle of the run; measure again when it is steady"
-    )]
-    ClockStepped {
-        /// Whose.
-        host: Host,
-        /// By how much.
-        step: Nanos,
-    },
-    /// This host cannot send or receive.
-    #[error("probing failed on this host: {0}")]
-    Near(#[source] io::Error),
-}
-
-/// A session with an agent.
-struct Link {
-    channel: Channel,
-    prober: Prober,
-    address: SocketAddr,
-    local: SocketAddr,
-    limits: Limits,
-    far_facts: HostFacts,
-    resolution: Nanos,
-    /// The least time that an exchange on the control channel took.
-    round_trip: Nanos,
-    near_clock: ClockReading,
-    far_clock: ClockReading,
-    /// Sequence of the next packet.
-    next: u32,
-}
-
 /// A path between this host and an agent.
 pub struct LivePath {
     config: ConnectConfig,
     link: Link,
     facts: PathFacts,
     near_facts: HostFacts,
+    largest_forward: Bytes,
+    largest_reverse: Option<Bytes>,
+    /// Idle times before trains, as they really were.
+    idle: Vec<Nanos>,
 }
+
+/// Idle times kept: more tell nothing more of their median.
+const IDLE_KEPT: usize = 10_000;
 
 impl LivePath {
     /// Opens a session with an agent and finds out how large packets may be.
@@ -229,21 +72,45 @@ impl LivePath {
     pub fn connect(config: ConnectConfig) -> Result<Self, ConnectError> {
         let mut link = Link::open(&config)?;
         let framing = Framing::of(link.address.ip());
-        let max_size = mtu::search(&mut link, framing)?;
+        let sendable =
+            facts::mtu_towards(link.local.ip()).map_or(Bytes(u64::MAX), |mtu| framing.size_of_mtu(mtu));
+        let forward = Sizing { link: &mut link, direction: Direction::Forward, ceiling: sendable };
+        let largest_forward = mtu::search(forward, framing)?;
+        let largest_reverse = if link.proven {
+            let reverse = Sizing { link: &mut link, direction: Direction::Reverse, ceiling: largest_forward };
+            Some(mtu::search(reverse, framing)?)
+        } else {
+            None
+        };
+        let max_size = largest_reverse.unwrap_or(largest_forward);
         let near_facts = facts::gather(link.local.ip(), link.prober.placed());
         let facts =
             PathFacts { max_size, min_size: framing.min_size(), resolution: link.resolution, end_link: None };
-        Ok(Self { config, link, facts, near_facts })
+        Ok(Self { config, link, facts, near_facts, largest_forward, largest_reverse, idle: Vec::new() })
     }
 
     /// Both hosts, as far as they tell.
     #[must_use]
     pub fn circumstances(&self) -> Circumstances {
+        let mut sender = self.near_facts.clone();
+        sender.stamps = self.link.near_stamps.names();
+        let mut receiver = self.link.far_facts.clone();
+        receiver.stamps = self.link.far_stamps.names();
+        let reverse =
+            self.largest_reverse.map_or("unknown: no probe arrives".to_owned(), |size| size.to_string());
+        let notes = [
+            ("largest packet forward", self.largest_forward.to_string()),
+            ("largest packet reverse", reverse),
+            ("round trip on the control channel", self.link.round_trip.to_string()),
+        ];
+        let mut idle = self.idle.clone();
+        idle.sort_unstable();
         Circumstances {
             world: "live".to_owned(),
-            sender: self.near_facts.clone(),
-            receiver: self.link.far_facts.clone(),
-            ..Circumstances::default()
+            sender,
+            receiver,
+            idle_before_probe: idle.get(idle.len() / 2).copied(),
+            notes: notes.map(|(name, text)| (name.to_owned(), text)).into(),
         }
     }
 
@@ -253,13 +120,26 @@ impl LivePath {
         self.link.address
     }
 
+    fn note_idle(&mut self, passages: &[Passage]) {
+        let sent = |fate: Option<&Fate>| fate.map(|fate| fate.sent.nearest_wire());
+        for pair in passages.windows(2) {
+            let (before, after) = (&pair[0].observation.fates, &pair[1].observation.fates);
+            if let (Some(before), Some(after)) = (sent(before.last()), sent(after.first())) {
+                self.idle.push(after - before);
+            }
+        }
+        self.idle.truncate(IDLE_KEPT);
+    }
+
     /// Carries trains of one direction that stay within the agent's limits.
     fn carry_some(&mut self, fleet: &[Departure], direction: Direction) -> Result<Vec<Passage>, LiveError> {
         match self.link.carry(fleet, direction) {
             Err(CarryError::BeforeStart(lost)) => {
                 // An agent that was restarted, or ended an idle session: nothing is lost yet.
-                self.link = Link::open(&self.config)
+                let mut link = Link::open(&self.config)
                     .map_err(|source| LiveError::Gone { lost, source: Box::new(source) })?;
+                link.inherit_clocks(&self.link);
+                self.link = link;
                 self.link.carry(fleet, direction)
             }
             other => other,
@@ -284,7 +164,9 @@ impl Path for LivePath {
         while let Some(first) = rest.first() {
             let direction = first.train.direction;
             let (some, after) = rest.split_at(fitting(rest, direction, &self.link.limits));
-            passages.extend(self.carry_some(some, direction)?);
+            let carried = self.carry_some(some, direction)?;
+            self.note_idle(&carried);
+            passages.extend(carried);
             rest = after;
         }
         Ok(passages)
@@ -298,7 +180,7 @@ fn fitting(fleet: &[Departure], direction: Direction, limits: &Limits) -> usize 
     let mut duration = Nanos::ZERO;
     let fits = |departure: &&Departure| {
         packets += departure.train.packets.len();
-        duration += crate::protocol::duration(std::slice::from_ref(*departure));
+        duration += protocol::duration(std::slice::from_ref(*departure));
         departure.train.direction == direction
             && packets <= limits.packets_per_fleet as usize
             && duration <= limits.fleet_duration
@@ -306,297 +188,36 @@ fn fitting(fleet: &[Departure], direction: Direction, limits: &Limits) -> usize 
     fleet.iter().take_while(fits).count().max(1)
 }
 
-/// What can go wrong with one fleet.
-#[derive(Debug)]
-enum CarryError {
-    /// The channel failed, and no packet was sent yet.
-    BeforeStart(ChannelError),
-    /// The channel failed, and packets were sent.
-    Midway(ChannelError),
-    /// Anything else.
-    Live(LiveError),
+/// The search for how large packets may be, in one direction.
+struct Sizing<'a> {
+    link: &'a mut Link,
+    direction: Direction,
+    ceiling: Bytes,
 }
 
-impl Link {
-    fn open(config: &ConnectConfig) -> Result<Self, ConnectError> {
-        let (stream, address) = reach(config)?;
-        let local = stream.local_addr().map_err(ConnectError::NoStamps)?;
-        let failed = |source| ConnectError::Channel { address, source };
-        let mut channel =
-            Channel::connect(stream, &config.identity, &config.expected).map_err(|error| match error {
-                ChannelError::Stranger(presented) => {
-                    ConnectError::WrongKey { address, presented, expected: config.expected.clone() }
-                }
-                ChannelError::Unknown => {
-                    ConnectError::NotAPeer { address, key: config.identity.public_key() }
-                }
-                ChannelError::Version { theirs } => ConnectError::Version { address, theirs },
-                other => failed(other),
-            })?;
-        let welcome = match channel.receive(CONTROL_PATIENCE).map_err(failed)? {
-            Reply::Welcome(welcome) => *welcome,
-            Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
-            other => return Err(failed(unexpected(&other))),
-        };
-        let round_trip = round_trip(&mut channel).map_err(failed)?;
-
-        let mut key = [0; 16];
-        SystemRandom::new()
-            .fill(&mut key)
-            .map_err(|_| ConnectError::NoStamps(io::Error::other("no random bytes for a session's key")))?;
-        channel.send(&Request::Open { key }).map_err(failed)?;
-        let seal = match channel.receive(CONTROL_PATIENCE).map_err(failed)? {
-            Reply::Opened { session } => Seal::new(session, &key),
-            Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
-            other => return Err(failed(unexpected(&other))),
-        };
-        let any = match address {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let socket = ProbeSocket::bind(SocketAddr::new(any, 0)).map_err(ConnectError::NoStamps)?;
-        socket.connect(address).map_err(|source| ConnectError::Unreachable { address, source })?;
-        let framing = Framing::of(address.ip());
-        let endpoint = Endpoint { socket, seal, framing, before_stamp: Nanos::ZERO, pacer: Pacer::default() };
-        let placement = Placement { core: config.core, real_time: config.real_time };
-        let prober = Prober::start(endpoint, placement).map_err(ConnectError::NoStamps)?;
-        match knock(&mut channel, &prober, framing).map_err(failed)? {
-            Reply::Heard { .. } => {}
-            Reply::NotHeard => return Err(ConnectError::ProbesDropped { address }),
-            Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
-            other => return Err(failed(unexpected(&other))),
-        }
-        Ok(Self {
-            channel,
-            prober,
-            address,
-            local,
-            limits: welcome.limits,
-            far_facts: welcome.facts,
-            resolution: welcome.resolution,
-            round_trip,
-            near_clock: ClockReading::now(),
-            far_clock: welcome.clock,
-            next: 0,
-        })
-    }
-
-    /// Late is what comes later than this after the last departure: queues of several times the round trip are
-    /// allowed for, and a host that was busy otherwise.
-    fn grace(&self) -> Nanos {
-        Nanos::from_millis(50) + self.round_trip * 4
-    }
-
-    pub(crate) fn carry(
-        &mut self,
-        fleet: &[Departure],
-        direction: Direction,
-    ) -> Result<Vec<Passage>, CarryError> {
-        let grace = self.grace();
-        let packets: usize = fleet.iter().map(|departure| departure.train.packets.len()).sum();
-        // No fleet reaches into the hello packet's sequence.
-        if self.next.checked_add(packets as u32).is_none_or(|end| end >= HELLO) {
-            self.next = 0;
-        }
-        let announcement = Announcement { first: self.next, grace, fleet: fleet.to_vec() };
-        self.next += packets as u32;
-        let (sent, seen) = match direction {
-            Direction::Forward => self.forward(announcement)?,
-            Direction::Reverse => self.reverse(announcement)?,
-        };
-        if sent.len() != packets || seen.len() != packets {
-            let told =
-                format!("it told of {} and {} packets where {packets} were sent", sent.len(), seen.len());
-            return Err(CarryError::Midway(ChannelError::Protocol(told)));
-        }
-        Ok(passages(fleet, &sent, &seen))
-    }
-
-    fn forward(
-        &mut self,
-        announcement: Announcement,
-    ) -> Result<(Vec<Stamps>, Vec<Option<Seen>>), CarryError> {
-        let Announcement { first, grace, .. } = announcement;
-        let quiet = Expectation::of(&announcement.fleet, Direction::Forward, first, grace).quiet;
-        let request = Request::Forward(announcement);
-        self.channel.send(&request).map_err(CarryError::BeforeStart)?;
-        match self.channel.receive(CONTROL_PATIENCE).map_err(CarryError::BeforeStart)? {
-            Reply::Ready => {}
-            other => return Err(denied(other)),
-        }
-        let Request::Forward(Announcement { fleet, .. }) = request else {
-            return Err(CarryError::Midway(ChannelError::Unknown));
-        };
-        let sent = self.prober.run(move |endpoint| endpoint.send(&fleet, Direction::Forward, first)).wait();
-        self.channel.send(&Request::Sent).map_err(CarryError::Midway)?;
-        let patience = Duration::from_nanos((grace + quiet).0.unsigned_abs()) + CONTROL_PATIENCE;
-        let reply = self.channel.receive(patience).map_err(CarryError::Midway)?;
-        let Reply::Arrived { seen, clock } = reply else { return Err(denied(reply)) };
-        let sent = sent.and_then(|sent| sent).map_err(|error| CarryError::Live(LiveError::Near(error)))?;
-        self.check_clocks(clock)?;
-        Ok((sent, seen))
-    }
-
-    fn reverse(
-        &mut self,
-        announcement: Announcement,
-    ) -> Result<(Vec<Stamps>, Vec<Option<Seen>>), CarryError> {
-        let Announcement { first, grace, ref fleet } = announcement;
-        let expectation = Expectation::of(fleet, Direction::Reverse, first, grace);
-        let planned = Duration::from_nanos(crate::protocol::duration(fleet).0.unsigned_abs());
-        let deadline = Arc::new(Deadline::default());
-        let watched = Arc::clone(&deadline);
-        let (tell, listening) = sync_channel(1);
-        let seen = self.prober.run(move |endpoint| {
-            endpoint.receive(&expectation, &watched, || {
-                let _ = tell.send(());
-            })
-        });
-        // Where the thread fails before it listens, its answer says why.
-        let _ = listening.recv();
-        let sent = self.channel.send(&Request::Reverse(announcement));
-        let reply = sent.and_then(|()| self.channel.receive(planned * 2 + CONTROL_PATIENCE));
-        deadline.set(if matches!(reply, Ok(Reply::Departed { .. })) { grace } else { Nanos::ZERO });
-        let seen = seen.wait().and_then(|seen| seen);
-        let reply = reply.map_err(CarryError::BeforeStart)?;
-        let Reply::Departed { sent, clock } = reply else { return Err(denied(reply)) };
-        let seen = seen.map_err(|error| CarryError::Live(LiveError::Near(error)))?;
-        self.check_clocks(clock)?;
-        Ok((sent, seen))
-    }
-
-    /// Both clocks must be what they were at the last fleet. A step is told once: what comes after it is whole again.
-    fn check_clocks(&mut self, far: ClockReading) -> Result<(), CarryError> {
-        let near = ClockReading::now();
-        let far_before = std::mem::replace(&mut self.far_clock, far);
-        let near_before = std::mem::replace(&mut self.near_clock, near);
-        let stepped = |host, step: Option<Nanos>| match step {
-            Some(step) => Err(CarryError::Live(LiveError::ClockStepped { host, step })),
-            None => Ok(()),
-        };
-        stepped(Host::Near, near.step_since(near_before))?;
-        stepped(Host::Far, far.step_since(far_before))
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        let _ = self.channel.send(&Request::Bye);
-        self.channel.close();
-    }
-}
-
-/// How long an agent may think about a request.
-const CONTROL_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Connects to the first of the host's addresses that answers.
-fn reach(config: &ConnectConfig) -> Result<(TcpStream, SocketAddr), ConnectError> {
-    let unknown = |source| ConnectError::UnknownHost { host: config.host.clone(), source };
-    let host = config.host.trim_start_matches('[').trim_end_matches(']');
-    let addresses: Vec<SocketAddr> = (host, config.port).to_socket_addrs().map_err(unknown)?.collect();
-    let mut last = unknown(io::Error::other("it has no address"));
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, config.patience) {
-            Ok(stream) => return Ok((stream, address)),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                last = ConnectError::NoAgent { address };
-            }
-            Err(source) => last = ConnectError::Unreachable { address, source },
-        }
-    }
-    Err(last)
-}
-
-fn round_trip(channel: &mut Channel) -> Result<Nanos, ChannelError> {
-    let mut least = Nanos::MAX;
-    for _ in 0..3 {
-        let start = clock::monotonic();
-        channel.send(&Request::Alive)?;
-        match channel.receive(CONTROL_PATIENCE)? {
-            Reply::Alive => least = least.min(clock::monotonic() - start),
-            other => return Err(unexpected(&other)),
-        }
-    }
-    Ok(least)
-}
-
-/// Sends hello packets until the agent says whether it heard one.
-fn knock(channel: &mut Channel, prober: &Prober, framing: Framing) -> Result<Reply, ChannelError> {
-    let (stop, stopped) = sync_channel::<()>(0);
-    let knocking = prober.run(move |endpoint| {
-        let mut hello = vec![0; framing.payload(framing.min_size()).unwrap_or_default()];
-        endpoint.seal.write(&mut hello, HELLO, Direction::Forward);
-        loop {
-            // A hello that the kernel refuses is one that was not heard.
-            let _ = endpoint.socket.send(&mut Burst::new(&[&hello]));
-            let pause = stopped.recv_timeout(Duration::from_millis(20));
-            if pause != Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                // Their transmit stamps are of no fleet.
-                return endpoint.forget_departures();
-            }
-        }
-    });
-    let reply = channel.receive(CONTROL_PATIENCE);
-    drop(stop);
-    knocking.wait()??;
-    reply
-}
-
-fn unexpected(reply: &Reply) -> ChannelError {
-    let name = format!("{reply:?}");
-    let name = name.split([' ', '(']).next().unwrap_or_default();
-    ChannelError::Protocol(format!("{name} is no answer to what was asked"))
-}
-
-/// An answer that is not the one hoped for.
-fn denied(reply: Reply) -> CarryError {
-    match reply {
-        Reply::Refused(refusal) => CarryError::Live(LiveError::Refused(refusal)),
-        other => CarryError::Midway(unexpected(&other)),
-    }
-}
-
-/// Puts together what both ends tell of a fleet.
-fn passages(fleet: &[Departure], sent: &[Stamps], seen: &[Option<Seen>]) -> Vec<Passage> {
-    let mut from = 0;
-    let passage = |departure: &Departure| {
-        let packets = &departure.train.packets;
-        let of_train = from..from + packets.len();
-        from = of_train.end;
-        let seen = &seen[of_train.clone()];
-        let place = |one: &Seen| seen.iter().flatten().filter(|other| other.order < one.order).count() as u32;
-        let fates = packets.iter().zip(&sent[of_train]).zip(seen).map(|((packet, sent), seen)| Fate {
-            packet: *packet,
-            sent: *sent,
-            arrival: seen.map(|one| Arrival { stamps: one.stamps, order: place(&one), copies: one.copies }),
-        });
-        let observation = Observation { direction: departure.train.direction, fates: fates.collect() };
-        Passage { observation, truth: None }
-    };
-    fleet.iter().map(passage).collect()
-}
-
-impl mtu::Carrier for Link {
+impl mtu::Carrier for Sizing<'_> {
     type Error = ConnectError;
 
     fn arrives(&mut self, fleet: &[Departure]) -> Result<Vec<bool>, ConnectError> {
-        let address = self.address;
-        let passages = self.carry(fleet, Direction::Forward).map_err(|error| match error {
+        let address = self.link.address;
+        let mut fleet = fleet.to_vec();
+        fleet.iter_mut().for_each(|departure| departure.train.direction = self.direction);
+        let passages = self.link.carry(&fleet, self.direction).map_err(|error| match error {
             CarryError::BeforeStart(source) | CarryError::Midway(source) => {
                 ConnectError::Channel { address, source }
             }
             CarryError::Live(LiveError::Refused(refusal)) => ConnectError::Refused { address, refusal },
-            CarryError::Live(error) => ConnectError::NoStamps(io::Error::other(error)),
+            CarryError::Live(error) => ConnectError::ThisHost(io::Error::other(error)),
         })?;
         let arrived = |passage: &Passage| passage.observation.fates.iter().all(|fate| fate.arrival.is_some());
         Ok(passages.iter().map(arrived).collect())
     }
 
     fn nothing_arrives(&self) -> ConnectError {
-        ConnectError::ProbesDropped { address: self.address }
+        ConnectError::ProbesDropped { address: self.link.address }
     }
 
-    fn largest_sendable(&self) -> Option<u64> {
-        facts::mtu_towards(self.local.ip())
+    fn ceiling(&self) -> Bytes {
+        self.ceiling
     }
 }

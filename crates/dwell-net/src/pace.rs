@@ -17,6 +17,9 @@ const LOOK: Nanos = Nanos(12_000);
 /// How long after a fleet its transmit stamps are waited for: a NIC hands hardware stamps over from an interrupt.
 const STAMPS_LATE: Nanos = Nanos::from_millis(10);
 
+/// Packets that the kernel takes in one call (UIO_MAXIOV).
+const MOST_AT_ONCE: usize = 1_024;
+
 /// The median of what was seen last.
 #[derive(Default)]
 struct Lately {
@@ -65,8 +68,8 @@ pub struct Pacer {
     next_id: u32,
     /// Packets of this fleet whose kernel stamp is still to come, oldest first: id and place.
     awaited: VecDeque<(u32, usize)>,
-    /// Whether this host ever gave a kernel's stamp, a NIC's.
-    gives: (bool, bool),
+    /// Whether this host ever gave a NIC's stamp.
+    gives_hardware: bool,
     /// Whether a whole fleet went by without one, so that nobody need wait for them.
     gives_none: bool,
 }
@@ -107,26 +110,29 @@ impl Pacer {
             let held = |packet: &dwell_core::Packet| packet.hold > Nanos::ZERO;
             let to =
                 train.packets[from + 1..].iter().position(held).map_or(packets.len(), |at| from + 1 + at);
+            let to = to.min(from + MOST_AT_ONCE);
             let parts: Vec<&[u8]> = packets[from..to].iter().map(Vec::as_slice).collect();
             let mut burst = Burst::new(&parts);
-            if from == 0 {
-                wait_until(start);
-            } else {
-                self.hold(socket, train.packets[from].hold, sent)?;
+            match train.packets[from].hold {
+                _ if from == 0 => wait_until(start),
+                Nanos::ZERO => {}
+                hold => self.hold(socket, hold, sent)?,
             }
             let application = clock::realtime();
+            // The first that the kernel refuses ends the burst: it is lost, and the next burst begins after it.
             let taken = socket.send(&mut burst).unwrap_or(0);
             let unstamped = Stamps { application, kernel: None, hardware: None };
             for place in sent.len()..sent.len() + taken {
                 self.awaited.push_back((self.next_id, place));
                 self.next_id = self.next_id.wrapping_add(1);
             }
-            sent.extend(std::iter::repeat_n(unstamped, to - from));
-            if taken < to - from {
+            let refused = usize::from(taken < to - from);
+            sent.extend(std::iter::repeat_n(unstamped, taken + refused));
+            if refused > 0 {
                 self.collect(socket, sent)?;
                 self.forget(socket)?;
             }
-            from = to;
+            from += taken + refused;
         }
         Ok(())
     }
@@ -150,7 +156,8 @@ impl Pacer {
         }
         let Some(before) = sent.last() else { return Ok(()) };
         let departed = before.kernel.unwrap_or(before.application + self.start_lag.median());
-        let wait = departed + hold - self.held_lag.median() - clock::realtime();
+        // Longer than the hold it is when the clock was just stepped back.
+        let wait = (departed + hold - self.held_lag.median() - clock::realtime()).min(hold);
         let until = clock::monotonic() + wait;
         if wait > Nanos::from_millis(1) {
             wait_until(until)
@@ -168,11 +175,11 @@ impl Pacer {
             let Some(at) = self.awaited.iter().position(|(id, _)| *id == stamp.id) else { continue };
             let (_, place) = self.awaited[at];
             let Some(packet) = sent.get_mut(place) else { continue };
-            packet.kernel = packet.kernel.or(stamp.kernel);
+            let kernel = stamp.kernel.and_then(|kernel| clock::plausible(kernel, packet.application));
+            packet.kernel = packet.kernel.or(kernel);
             packet.hardware = packet.hardware.or(stamp.hardware);
-            self.gives.0 |= packet.kernel.is_some();
-            self.gives.1 |= packet.hardware.is_some();
-            let whole = packet.kernel.is_some() && (packet.hardware.is_some() || !self.gives.1);
+            self.gives_hardware |= packet.hardware.is_some();
+            let whole = packet.kernel.is_some() && (packet.hardware.is_some() || !self.gives_hardware);
             if whole {
                 self.awaited.remove(at);
             }

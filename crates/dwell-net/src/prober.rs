@@ -4,8 +4,8 @@
 use crate::clock;
 use crate::pace::{Consignment, Pacer};
 use crate::place;
-use crate::probe::{Framing, HEADER, Seal};
-use crate::socket::ProbeSocket;
+use crate::probe::{Framing, HEADER, HELLO, Seal};
+use crate::socket::{Burst, ProbeSocket};
 use dwell_core::{Departure, Direction, Nanos, Stamps};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -100,7 +100,12 @@ impl Placement {
         if let Some(core) = self.core {
             place::pin_current_thread(core)?;
         }
-        Ok(Placed { core: self.core, real_time: self.real_time && place::real_time_priority(1) })
+        let real_time = self.real_time && place::real_time_priority(1);
+        if real_time {
+            // Where it is not permitted, a page fault costs what it costs.
+            let _ = place::lock_memory();
+        }
+        Ok(Placed { core: self.core, real_time })
     }
 }
 
@@ -123,6 +128,47 @@ impl Endpoint {
     pub fn send(&mut self, fleet: &[Departure], direction: Direction, first: u32) -> io::Result<Vec<Stamps>> {
         let goods = Consignment { seal: &self.seal, framing: self.framing, direction, first, fleet };
         self.pacer.send(&mut self.socket, &goods)
+    }
+
+    /// Sends the smallest packet with this sequence.
+    fn send_one(&self, sequence: u32, direction: Direction) {
+        let mut packet = vec![0; self.framing.payload(self.framing.min_size()).unwrap_or(HEADER)];
+        self.seal.write(&mut packet, sequence, direction);
+        // A packet that the kernel refuses is one that did not arrive.
+        let _ = self.socket.send(&mut Burst::new(&[&packet]));
+    }
+
+    /// Sends one hello packet.
+    pub fn send_hello(&self) {
+        self.send_one(HELLO, Direction::Forward);
+    }
+
+    /// The sequence of the next genuine packet, if one comes in time.
+    pub fn next_sequence(&mut self, direction: Direction, patience: Nanos) -> io::Result<Option<u32>> {
+        let until = clock::monotonic() + patience;
+        let mut start = [0; HEADER];
+        loop {
+            let left = until - clock::monotonic();
+            if left <= Nanos::ZERO {
+                return Ok(None);
+            }
+            self.socket.set_patience(Some(left))?;
+            let Some(packet) = self.socket.receive(&mut start, Nanos::ZERO)? else { continue };
+            if let Some(sequence) = self.seal.open(&start, packet.length, direction) {
+                return Ok(Some(sequence));
+            }
+        }
+    }
+
+    /// Waits for a hello packet, and answers with one of the same size that has this sequence: no address gets more
+    /// than it sent.
+    pub fn answer_hello(&mut self, sequence: u32, patience: Nanos) -> io::Result<bool> {
+        let heard = self.next_sequence(Direction::Forward, patience)? == Some(HELLO);
+        if heard {
+            self.send_one(sequence, Direction::Reverse);
+            self.forget_departures()?;
+        }
+        Ok(heard)
     }
 
     /// Lets no transmit stamp of what was sent so far be taken for one of a fleet.

@@ -26,7 +26,7 @@ pub fn version_of(greeting: &[u8]) -> Option<u16> {
 }
 
 /// The longest frame.
-pub const MAX_FRAME: usize = 4 << 20;
+pub const MAX_FRAME: usize = 2 << 20;
 
 /// Port of control and probes, where nobody says otherwise.
 pub const PORT: u16 = 7923;
@@ -73,6 +73,14 @@ pub enum Request {
         /// The key.
         key: [u8; 16],
     },
+    /// A hello packet is on its way: send a challenge to where it came from, no longer than it, which only
+    /// who receives there can know.
+    Challenge,
+    /// The sequence of the challenge.
+    Proof {
+        /// The sequence.
+        sequence: u32,
+    },
     /// A fleet is about to be sent: listen, say `Ready`, and tell with `Arrived` what came.
     Forward(Announcement),
     /// The last packet of the announced fleet was sent.
@@ -107,7 +115,7 @@ impl Announcement {
 /// What the agent says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// First of all: who it is and what it allows.
+    /// First of all: what it allows.
     Welcome(Box<Welcome>),
     /// The session exists: send hello packets to the probe port.
     Opened {
@@ -118,9 +126,15 @@ pub enum Reply {
     Heard {
         /// The address, as the agent sees it.
         address: SocketAddr,
+        /// What the agent tells of its host.
+        facts: Box<HostFacts>,
     },
     /// No hello packet came in time.
     NotHeard,
+    /// A challenge was sent.
+    Challenged,
+    /// Whether the proof is good; if so, reverse fleets may be asked for.
+    Proven(bool),
     /// It listens for the announced fleet.
     Ready,
     /// What became of the announced fleet.
@@ -146,8 +160,6 @@ pub enum Reply {
 /// The agent's first words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// Its host.
-    pub facts: HostFacts,
     /// What it allows.
     pub limits: Limits,
     /// Resolution of its clock.
@@ -190,7 +202,7 @@ pub struct Limits {
     pub sessions_per_peer: u32,
     /// Packets of one fleet: what a session may hold in memory.
     pub packets_per_fleet: u32,
-    /// Bytes on the wire each second, of one session, over a fleet and a second more.
+    /// Bytes on the wire each second, of one session; for a second's worth it may be faster.
     pub bytes_per_second: u64,
     /// Packets each second, in the same way.
     pub packets_per_second: u64,
@@ -255,6 +267,21 @@ impl fmt::Display for Refusal {
 }
 
 impl Limits {
+    /// How far a fleet may be ahead of the allowed rates.
+    pub const AHEAD: Nanos = Nanos::from_secs(1);
+
+    /// The time that a fleet takes at the allowed rates.
+    #[must_use]
+    pub fn cost(&self, fleet: &[Departure]) -> Nanos {
+        let trains = fleet.iter().map(|departure| &departure.train);
+        let (bytes, packets) = trains.fold((0u64, 0u64), |(bytes, packets), train| {
+            (bytes.saturating_add(train.bytes().0), packets + train.packets.len() as u64)
+        });
+        let seconds = |amount: u64, each_second: u64| amount as f64 / each_second.max(1) as f64;
+        let slower = seconds(bytes, self.bytes_per_second).max(seconds(packets, self.packets_per_second));
+        Nanos::from_f64(slower * 1e9)
+    }
+
     /// Whether a fleet stays within the limits that hold for one alone.
     ///
     /// # Errors
@@ -276,17 +303,11 @@ impl Limits {
             let limit = self.fleet_duration;
             return Err(Refusal::Load(format!("a fleet that takes {duration}; at most {limit}")));
         }
-        let allowed = |each_second: u64| (each_second as f64 * (duration.as_secs_f64() + 1.0)) as u64;
-        let bytes: u64 =
-            announcement.fleet.iter().map(|departure| departure.train.bytes().0).fold(0, u64::saturating_add);
-        if bytes > allowed(self.bytes_per_second) {
-            let limit = self.bytes_per_second;
-            return Err(Refusal::Load(format!("{bytes} bytes within {duration}; at most {limit} a second")));
-        }
-        if packets as u64 > allowed(self.packets_per_second) {
-            let limit = self.packets_per_second;
+        let ahead = self.cost(&announcement.fleet) - duration;
+        if ahead > Self::AHEAD {
+            let (bytes, packets) = (self.bytes_per_second, self.packets_per_second);
             return Err(Refusal::Load(format!(
-                "{packets} packets within {duration}; at most {limit} a second"
+                "a fleet that at {bytes} bytes and {packets} packets a second takes {ahead} longer than planned"
             )));
         }
         Ok(())
@@ -300,4 +321,75 @@ pub fn duration(fleet: &[Departure]) -> Nanos {
         departure.train.packets.iter().skip(1).map(|p| p.hold.max(Nanos::ZERO)).sum::<Nanos>()
     };
     fleet.iter().map(|departure| departure.pause.max(Nanos::ZERO) + holds(departure)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::{Bytes, Train};
+    use proptest::prelude::*;
+
+    fn announcement(trains: &[(u64, i64, usize)]) -> Announcement {
+        let departure = |(size, pause, count): &(u64, i64, usize)| Departure {
+            pause: Nanos(*pause),
+            train: Train::burst(Bytes(*size), *count),
+        };
+        Announcement { first: 0, grace: Nanos::ZERO, fleet: trains.iter().map(departure).collect() }
+    }
+
+    #[test]
+    fn limits_name_what_is_too_much() {
+        let limits = Limits::default();
+        let refused = |fleet: &Announcement| limits.admit(fleet, Direction::Forward).unwrap_err().to_string();
+        assert!(limits.admit(&announcement(&[(1500, 1_000_000, 100)]), Direction::Forward).is_ok());
+        assert!(refused(&announcement(&[])).contains("without packets"));
+        assert!(refused(&announcement(&[(100, 0, 0)])).contains("without packets"));
+        assert!(refused(&announcement(&[(100, 0, 40_000)])).contains("40000 packets"));
+        assert!(refused(&announcement(&[(100, i64::MAX, 1), (100, i64::MAX, 1)])).contains("takes"));
+        // 300 MB in no time, where 125 MB a second are allowed.
+        assert!(refused(&announcement(&[(10_000, 0, 30_000)])).contains("takes 2.4 s longer than planned"));
+        assert!(refused(&announcement(&[(u64::MAX, 0, 2)])).contains("longer than planned"));
+        let reverse = limits.admit(&announcement(&[(100, 0, 1)]), Direction::Reverse).unwrap_err();
+        assert!(reverse.to_string().contains("both directions"), "{reverse}");
+    }
+
+    #[test]
+    fn a_step_of_the_clock_is_told_from_its_reading() {
+        let at = |ns| ClockReading { realtime_minus_monotonic: Nanos(ns) };
+        assert_eq!(at(50_000).step_since(at(0)), None);
+        assert_eq!(at(-2_000_000).step_since(at(0)), Some(Nanos(-2_000_000)));
+        assert_eq!(ClockReading::now().step_since(ClockReading::now()), None);
+    }
+
+    proptest! {
+        #[test]
+        fn messages_survive_their_frames(key: [u8; 16], first: u32, sizes: Vec<(u16, u32)>) {
+            let trains: Vec<_> = sizes.iter().map(|(size, pause)| (u64::from(*size), i64::from(*pause), 2)).collect();
+            let fleet = Announcement { first, ..announcement(&trains) };
+            for message in [Request::Open { key }, Request::Forward(fleet.clone()), Request::Reverse(fleet)] {
+                let frame = frame(&message).unwrap();
+                let length = frame_length(frame[..4].try_into().unwrap()).unwrap();
+                prop_assert_eq!(length, frame.len() - 4);
+                prop_assert_eq!(parse::<Request>(&frame[4..]).unwrap(), message);
+            }
+        }
+
+        #[test]
+        fn never_panics_on_any_bytes(bytes: Vec<u8>, start: [u8; 4]) {
+            let _ = version_of(&bytes);
+            let _ = frame_length(start);
+            let _ = parse::<Reply>(&bytes);
+            if let Ok(Request::Forward(fleet) | Request::Reverse(fleet)) = parse(&bytes) {
+                let _ = Limits::default().admit(&fleet, Direction::Forward);
+            }
+        }
+
+        #[test]
+        fn never_panics_on_any_announcement(trains: Vec<(u64, i64, u8)>) {
+            let trains: Vec<_> = trains.iter().map(|(size, pause, n)| (*size, *pause, usize::from(*n))).collect();
+            let fleet = announcement(&trains);
+            let _ = Limits::default().admit(&fleet, Direction::Forward);
+            let _ = crate::prober::Expectation::of(&fleet.fleet, Direction::Forward, 7, Nanos(-1));
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! One session at the agent: what a peer asks, and what it gets.
 
 use crate::agent::Agent;
+use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::facts;
 use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
 use crate::protocol::{self, Announcement, ClockReading, Refusal, Reply, Request, Welcome};
-use crate::socket::ProbeSocket;
+use crate::socket::{ProbeSocket, canonical};
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -20,7 +22,10 @@ use std::time::Duration;
 const IDLE: Duration = Duration::from_secs(60);
 
 /// How long a hello packet is waited for.
-const HELLO_PATIENCE: Duration = Duration::from_secs(3);
+const HELLO_PATIENCE: Nanos = Nanos::from_secs(2);
+
+/// How long the hello packet that asks for a challenge is waited for.
+const CHALLENGE_PATIENCE: Nanos = Nanos::from_millis(500);
 
 /// The longest that a peer may make a session wait for late packets.
 const LONGEST_GRACE: Nanos = Nanos::from_secs(2);
@@ -31,18 +36,28 @@ pub(crate) struct Session<'a> {
     /// Where the peer reached us.
     local: SocketAddr,
     prober: Option<Prober>,
+    /// Sequence of the last challenge, until it is answered.
+    challenge: Option<u32>,
+    /// Whether the peer receives at the address that its probes come from.
+    proven: bool,
+    allowance: Allowance,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(agent: &'a Agent, local: SocketAddr) -> Self {
-        let local = SocketAddr::new(local.ip().to_canonical(), local.port());
-        Self { agent, local, prober: None }
+        Self {
+            agent,
+            local: canonical(local),
+            prober: None,
+            challenge: None,
+            proven: false,
+            allowance: Allowance::LENIENT,
+        }
     }
 
     /// Does what the peer asks until it says bye or vanishes.
     pub(crate) fn run(mut self, channel: &mut Channel) -> Result<(), ChannelError> {
         channel.send(&Reply::Welcome(Box::new(Welcome {
-            facts: self.agent.facts(self.local.ip()),
             limits: self.agent.config().limits,
             resolution: clock::resolution(),
             clock: ClockReading::now(),
@@ -50,6 +65,8 @@ impl<'a> Session<'a> {
         loop {
             let done = match channel.receive(IDLE)? {
                 Request::Open { key } => self.open(channel, &key)?,
+                Request::Challenge => self.challenge(channel)?,
+                Request::Proof { sequence } => self.prove(channel, sequence)?,
                 Request::Forward(announcement) => self.forward(channel, announcement)?,
                 Request::Reverse(announcement) => self.reverse(channel, announcement)?,
                 Request::Alive => Ok(channel.send(&Reply::Alive)?),
@@ -65,28 +82,31 @@ impl<'a> Session<'a> {
     fn open(&mut self, channel: &mut Channel, key: &[u8; 16]) -> Result<Result<(), Refusal>, ChannelError> {
         // A second opening ends what the first began.
         self.prober = None;
-        let mut number = [0; 4];
-        if SystemRandom::new().fill(&mut number).is_err() {
-            return Ok(Err(Refusal::Failed("no random bytes".to_owned())));
-        }
-        let session = u32::from_be_bytes(number);
+        self.proven = false;
+        let session = match random() {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let seal = Seal::new(session, key);
-        let hello = self.agent.expect(session, seal.clone());
+        let hello = self.agent.guests().expect(session, seal.clone());
         let answered = channel.send(&Reply::Opened { session });
-        let heard = answered.map(|()| hello.recv_timeout(HELLO_PATIENCE));
-        self.agent.expect_no_more(session);
+        let heard =
+            answered.map(|()| hello.recv_timeout(Duration::from_nanos(HELLO_PATIENCE.0.unsigned_abs())));
+        self.agent.guests().expect_no_more(session);
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {
+                let facts = Box::new(facts::gather(self.local.ip(), prober.placed()));
                 self.prober = Some(prober);
-                Ok(Ok(channel.send(&Reply::Heard { address })?))
+                Ok(Ok(channel.send(&Reply::Heard { address, facts })?))
             }
             Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
         }
     }
 
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
-        let socket = ProbeSocket::bind(self.local)?;
+        facts::ask_for_hardware_stamps(self.local.ip());
+        let socket = ProbeSocket::bind_shared(self.local)?;
         socket.connect(address)?;
         let endpoint = Endpoint {
             socket,
@@ -98,15 +118,49 @@ impl<'a> Session<'a> {
         Prober::start(endpoint, self.agent.placement())
     }
 
-    fn admit(&self, fleet: &Announcement, direction: Direction) -> Result<&Prober, Refusal> {
-        self.agent.config().limits.admit(fleet, direction)?;
+    /// Sends a packet with a random sequence to where a hello packet comes from.
+    fn challenge(&mut self, channel: &mut Channel) -> Result<Result<(), Refusal>, ChannelError> {
+        let Some(prober) = &self.prober else {
+            return Ok(Err(Refusal::Nonsense("a challenge before a session was opened".to_owned())));
+        };
+        let sequence = match random() {
+            Ok(sequence) => sequence,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        self.challenge = Some(sequence);
+        match prober.run(move |endpoint| endpoint.answer_hello(sequence, CHALLENGE_PATIENCE)).wait() {
+            Ok(Ok(true)) => Ok(Ok(channel.send(&Reply::Challenged)?)),
+            Ok(Ok(false)) => Ok(Ok(channel.send(&Reply::NotHeard)?)),
+            Ok(Err(error)) | Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
+        }
+    }
+
+    /// One attempt for each challenge: the sequence cannot be guessed.
+    fn prove(&mut self, channel: &mut Channel, sequence: u32) -> Result<Result<(), Refusal>, ChannelError> {
+        self.proven |= self.challenge.take() == Some(sequence);
+        Ok(Ok(channel.send(&Reply::Proven(self.proven))?))
+    }
+
+    fn admit(&mut self, fleet: &Announcement, direction: Direction) -> Result<&Prober, Refusal> {
+        let limits = &self.agent.config().limits;
+        limits.admit(fleet, direction)?;
+        let now = clock::monotonic();
+        let early = self.allowance.wait(now, limits, fleet);
+        if early > Nanos::ZERO {
+            return Err(Refusal::Load(format!("the fleet comes {early} too early for the allowed rates")));
+        }
+        self.allowance.enter(now, limits, fleet);
+        if direction == Direction::Reverse && !self.proven {
+            let why = "no probes are sent to an address that was not proven to be the peer's";
+            return Err(Refusal::Nonsense(why.to_owned()));
+        }
         self.prober
             .as_ref()
             .ok_or_else(|| Refusal::Nonsense("a fleet before a session was opened".to_owned()))
     }
 
     fn forward(
-        &self,
+        &mut self,
         channel: &mut Channel,
         Announcement { first, grace, fleet }: Announcement,
     ) -> Result<Result<(), Refusal>, ChannelError> {
@@ -141,7 +195,7 @@ impl<'a> Session<'a> {
     }
 
     fn reverse(
-        &self,
+        &mut self,
         channel: &mut Channel,
         announcement: Announcement,
     ) -> Result<Result<(), Refusal>, ChannelError> {
@@ -156,4 +210,12 @@ impl<'a> Session<'a> {
             Ok(Err(error)) | Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
         }
     }
+}
+
+/// A number that nobody can guess.
+fn random() -> Result<u32, Refusal> {
+    let mut number = [0; 4];
+    let filled = SystemRandom::new().fill(&mut number);
+    filled.map_err(|_| Refusal::Failed("the operating system gives no random bytes".to_owned()))?;
+    Ok(u32::from_be_bytes(number))
 }

@@ -1,5 +1,6 @@
 //! An agent that runs in a thread, and paths to it.
 
+use dwell_core::{Bytes, Departure, Nanos, Train};
 use dwell_net::{Agent, AgentConfig, ConnectConfig, ConnectError, Identity, LivePath, Peers};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +24,16 @@ impl Bench {
 
     /// With a configuration that `change` made.
     pub(crate) fn with(address: &str, change: impl FnOnce(&mut AgentConfig)) -> Self {
-        let (agent_identity, client) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        Self::of(Identity::generate().unwrap(), Identity::generate().unwrap(), address, change)
+    }
+
+    /// With these identities.
+    pub(crate) fn of(
+        agent_identity: Identity,
+        client: Identity,
+        address: &str,
+        change: impl FnOnce(&mut AgentConfig),
+    ) -> Self {
         let mut config = AgentConfig::new(agent_identity.clone(), Peers::only(client.public_key()));
         config.listen = address.parse().unwrap();
         change(&mut config);
@@ -51,6 +61,12 @@ impl Bench {
         LivePath::connect(self.config())
     }
 
+    /// A path that keeps its agent alive.
+    pub(crate) fn connect_owned(self) -> (Self, LivePath) {
+        let path = self.connect();
+        (self, path)
+    }
+
     /// Stops the agent and waits for its end.
     pub(crate) fn stop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -67,4 +83,11 @@ impl Drop for Bench {
             let _ = thread.join();
         }
     }
+}
+
+/// Pairs of 200 bytes, one millisecond apart.
+pub(crate) fn pairs(count: usize, hold: Nanos) -> Vec<Departure> {
+    let pair =
+        || Departure { pause: Nanos::from_millis(1), train: Train::pair(Bytes(200), Bytes(200), hold) };
+    std::iter::repeat_with(pair).take(count).collect()
 }

@@ -1,0 +1,9 @@
+//! Agents and live paths, in good conditions and in bad.
+
+mod adversity;
+mod bench;
+mod loopback;
+mod proxy;
+mod trust;
+mod veth;
+mod wire;
