@@ -7,8 +7,8 @@ use crate::random::stream;
 use crate::scenario::{HostSpec, Scenario};
 use dwell_core::unit::ETHERNET_MIN;
 use dwell_core::{
-    Arrival, BitRate, Bytes, Direction, Fate, Fleet, Nanos, Observation, PacketTruth, Passage, Path,
-    PathFacts, Stamps, Train,
+    Arrival, BitRate, Bytes, Departure, Direction, Fate, Fleet, Nanos, Observation, PacketTruth, Passage,
+    Path, PathFacts, Stamps, Train,
 };
 use rand::RngExt;
 use thiserror::Error;
@@ -125,16 +125,15 @@ impl Path for SimPath {
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
+        let holds = |train: &Train| train.packets.iter().map(|packet| packet.hold).sum::<Nanos>();
+        let asked: Nanos = fleet.iter().map(|departure| departure.pause + holds(&departure.train)).sum();
+        if self.now + asked > END_OF_TIME {
+            return Err(SimError::EndOfTime);
+        }
         // Nothing that a train meets depends on what comes after it, so all may be sent before any is followed.
-        for departure in fleet {
+        for Departure { pause, train } in fleet {
             let earliest = self.now;
-            let at = earliest + departure.pause;
-            let needed: Nanos = departure.train.packets.iter().map(|packet| packet.hold).sum();
-            if at + needed > END_OF_TIME {
-                return Err(SimError::EndOfTime);
-            }
-            let last = self.way(departure.train.direction).send(&departure.train, at, earliest);
-            self.now = self.now.max(last);
+            self.now = self.way(train.direction).send(train, earliest + *pause, earliest);
         }
         // The far end tells what it saw when all is over.
         let mut forward = self.forward.arrivals(&mut self.now).into_iter();

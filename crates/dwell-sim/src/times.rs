@@ -191,3 +191,54 @@ impl Serialize for Times {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Nanos = Nanos(1_000);
+
+    /// Mean and median of 100,000 draws, in nanoseconds.
+    fn drawn(times: &Times) -> (f64, f64) {
+        let mut rng = stream(5, &[]);
+        let mut draws: Vec<_> = (0..100_000).map(|_| times.sample(&mut rng).as_f64()).collect();
+        draws.sort_by(f64::total_cmp);
+        assert!(draws[0] >= 0.0);
+        (draws.iter().sum::<f64>() / 1e5, draws[50_000])
+    }
+
+    #[track_caller]
+    fn agrees(times: &Times, mean: f64, median: f64) {
+        let got = drawn(times);
+        assert!((got.0 / mean - 1.0).abs() < 0.02, "{times:?}: mean {} for {mean}", got.0);
+        assert!((got.1 / median - 1.0).abs() < 0.02, "{times:?}: median {} for {median}", got.1);
+        assert!((times.median().as_f64() / median - 1.0).abs() < 0.1, "{times:?}: {}", times.median());
+    }
+
+    #[test]
+    fn distributions_have_their_moments() {
+        agrees(&Times::Fixed(US * 5), 5_000.0, 5_000.0);
+        agrees(&Times::Uniform { low: US * 2, high: US * 10 }, 6_000.0, 6_000.0);
+        agrees(&Times::Normal { mean: US * 30, deviation: US * 3 }, 30_000.0, 30_000.0);
+        let tail = 10_000.0 * std::f64::consts::LN_2;
+        agrees(&Times::Exponential { mean: US * 10, least: US * 5 }, 15_000.0, 5_000.0 + tail);
+        let log = Times::Lognormal { median: US * 20, spread: 0.5, least: US };
+        agrees(&log, 1_000.0 + 20_000.0 * (0.125f64).exp(), 21_000.0);
+    }
+
+    #[test]
+    fn a_normal_is_truncated_and_not_clamped() {
+        // Half of a normal with mean zero: its mean is sqrt(2 / pi), its median 0.6745 deviations.
+        let half = Times::Normal { mean: Nanos::ZERO, deviation: US * 100 };
+        agrees(&half, 100_000.0 * (2.0 / std::f64::consts::PI).sqrt(), 67_450.0);
+    }
+
+    #[test]
+    fn a_mixture_draws_each_mode_by_its_weight() {
+        let mode = |weight, us| Mode { weight, of: Times::Fixed(US * us) };
+        let two = Times::Mixture(vec![mode(3.0, 10), mode(1.0, 50)]);
+        let (mean, median) = drawn(&two);
+        assert!((mean / 20_000.0 - 1.0).abs() < 0.02, "{mean}");
+        assert_eq!(median, 10_000.0);
+    }
+}

@@ -1,6 +1,7 @@
-//! The scenario files that come with Dwell.
+//! The scenario files that come with Dwell, and the page that describes them.
 
-use dwell_sim::Scenario;
+use dwell_core::{BitRate, Nanos};
+use dwell_sim::{ClockStep, CrossKind, CrossSpec, Offered, Scenario, Times};
 use std::path::Path;
 
 #[test]
@@ -22,5 +23,43 @@ fn every_shipped_scenario_reads_and_writes_back() {
         assert!(!scenario.description.is_empty());
         let again = Scenario::parse("again", &scenario.to_toml()).unwrap();
         assert_eq!(again, scenario);
+    }
+}
+
+const PAGE: &str = include_str!("../../../docs/reference/scenario.md");
+
+#[test]
+fn the_page_shows_a_scenario_that_reads() {
+    let shown = PAGE.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    Scenario::parse("page", shown).unwrap();
+}
+
+#[test]
+fn the_page_names_every_key() {
+    let mut all =
+        Scenario::parse("all", "name = \"x\"\ndescription = \"y\"\n[[links]]\nrate = \"1 Gb/s\"").unwrap();
+    let step = ClockStep { at: Nanos(1), by: Nanos(1) };
+    for host in [&mut all.source, &mut all.destination] {
+        host.wake_up_cold = Some(Times::default());
+        host.clock.step = Some(step);
+    }
+    let flow =
+        |offered| CrossSpec { kind: CrossKind::Poisson, offered, size: dwell_core::Bytes(100), hops: 1 };
+    all.links[0].cross = vec![flow(Offered::Load(0.1)), flow(Offered::Rate(BitRate(1_000)))];
+    all.reverse = Some(all.links.clone());
+    for line in all.to_toml().lines() {
+        let name = line.trim_matches(['[', ']']).split(" = ").next().unwrap().trim();
+        let last = name.rsplit('.').next().unwrap();
+        let named = [
+            format!("`{last}`"),
+            format!("[{last}]"),
+            format!("[[{last}]]"),
+            format!(".{last}]"),
+            format!("{last} = "),
+        ];
+        assert!(
+            named.iter().any(|way| PAGE.contains(way)),
+            "{name} is missing from docs/reference/scenario.md"
+        );
     }
 }

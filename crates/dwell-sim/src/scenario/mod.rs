@@ -102,8 +102,9 @@ impl Scenario {
         })?;
         let places = Places::of(table.get_ref());
         let scenario: Self = toml::from_str(text).map_err(|error| {
-            // What has no place of its own is missing from the document itself.
-            let (offset, key) = error.span().map_or((0, ""), |span| (span.start, places.key_at(&span)));
+            // What takes no stretch of text is missing from the document itself.
+            let span = error.span().filter(|span| !span.is_empty());
+            let (offset, key) = span.map_or((0, ""), |span| (span.start, places.key_at(&span)));
             wrong(offset, key, error.message().to_owned())
         })?;
         match check::first_problem(&scenario) {

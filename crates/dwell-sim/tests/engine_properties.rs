@@ -1,0 +1,189 @@
+//! What holds of the engine on any path, with any packets, however it is stepped.
+
+use dwell_core::{BitRate, Bytes, Nanos};
+use dwell_sim::{CrossKind, CrossSpec, Framing, LinkSpec, Network, Offered, Outcome, QueueLimit, Times};
+use proptest::prelude::*;
+
+prop_compose! {
+    fn any_cross(most_hops: usize)(
+        poisson in any::<bool>(),
+        load in 0.0..0.5f64,
+        size in 1..2000u64,
+        hops in 1..=most_hops,
+    ) -> CrossSpec {
+        let kind = if poisson { CrossKind::Poisson } else { CrossKind::Constant };
+        // A rate, because an unshaped link has no share.
+        CrossSpec { kind, offered: Offered::Rate(BitRate((load * 5e7) as u64 + 1)), size: Bytes(size), hops }
+    }
+}
+
+prop_compose! {
+    fn any_link(most_hops: usize)(
+        rate in prop_oneof![Just(None), (1_000_000..2_000_000_000u64).prop_map(|rate| Some(BitRate(rate)))],
+        propagation in 0..200_000i64,
+        queue in prop_oneof![
+            Just(QueueLimit::Unlimited),
+            (0..5u64).prop_map(QueueLimit::Packets),
+            (1600..9000u64).prop_map(|size| QueueLimit::Bytes(Bytes(size))),
+        ],
+        framed in any::<bool>(),
+        loss in prop_oneof![Just(0.0), 0.0..0.3f64],
+        jitter in prop_oneof![
+            Just(Times::default()),
+            (0..50_000i64).prop_map(|mean| Times::Exponential { mean: Nanos(mean), least: Nanos(0) }),
+        ],
+        cross in prop::collection::vec(any_cross(most_hops), 0..3),
+    ) -> LinkSpec {
+        let framing = if framed { Framing::Ethernet } else { Framing::None };
+        LinkSpec { rate, propagation: Nanos(propagation), queue, framing, loss, jitter, cross }
+    }
+}
+
+fn any_path() -> impl Strategy<Value = Vec<LinkSpec>> {
+    (1..5usize).prop_flat_map(|count| (0..count).map(|index| any_link(count - index)).collect::<Vec<_>>())
+}
+
+/// Gaps between packets, and their sizes.
+fn any_packets() -> impl Strategy<Value = Vec<(i64, u64)>> {
+    let gap = prop_oneof![4 => Just(0), 4 => 0..1_000i64, 4 => 0..2_000_000i64, 1 => 0..300_000_000i64];
+    prop::collection::vec((gap, 1..1600u64), 1..60)
+}
+
+/// Injects all at once, then runs to the end.
+fn batch(links: &[LinkSpec], packets: &[(i64, u64)], seed: u64) -> Vec<Outcome> {
+    let (mut network, mut out, mut at) = (Network::new(links, seed), Vec::new(), 0);
+    for (key, (gap, size)) in packets.iter().enumerate() {
+        at += gap;
+        assert_eq!(network.inject(Nanos(at), key as u64, Bytes(*size)), Nanos(at));
+    }
+    network.finish(&mut out);
+    out
+}
+
+fn sorted(mut outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    outcomes.sort_by_key(Outcome::key);
+    outcomes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn each_packet_has_one_fate_and_none_overtakes(links in any_path(), packets in any_packets(), seed: u64) {
+        let outcomes = batch(&links, &packets, seed);
+        let mut keys: Vec<_> = outcomes.iter().map(Outcome::key).collect();
+        keys.sort_unstable();
+        prop_assert_eq!(keys, (0..packets.len() as u64).collect::<Vec<_>>());
+        let leaves = outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Leaves { key, at, .. } => Some((*key, *at)),
+            Outcome::Lost { .. } => None,
+        });
+        let leaves: Vec<_> = leaves.collect();
+        prop_assert!(leaves.is_sorted(), "keys and times rise together: {leaves:?}");
+    }
+
+    #[test]
+    fn no_packet_is_faster_than_its_links(links in any_path(), packets in any_packets(), seed: u64) {
+        let mut entered = Vec::new();
+        packets.iter().fold(0, |at, (gap, _)| { entered.push(at + gap); at + gap });
+        for outcome in batch(&links, &packets, seed) {
+            if let Outcome::Leaves { key, at, departed, waited } = outcome {
+                let (entry, size) = (entered[key as usize], Bytes(packets[key as usize].1));
+                let on_links: f64 = links.iter().map(|link| {
+                    let sent = link.rate.map_or(0.0, |rate| rate.nanos_for(link.framing.padded(size)));
+                    sent + link.propagation.as_f64()
+                }).sum();
+                let took = (at.0 - entry) as f64;
+                prop_assert!(took >= on_links + waited.as_f64() - 2.0, "{took} ns, but {on_links} + {waited}");
+                let jittered = links.iter().any(|link| link.jitter.fixed().is_none());
+                prop_assert!(jittered || took <= on_links + waited.as_f64() + 2.0);
+                prop_assert!(departed.0 >= entry && departed <= at);
+            }
+        }
+    }
+
+    #[test]
+    fn the_steps_of_advance_change_nothing(
+        links in any_path(),
+        packets in any_packets(),
+        steps in prop::collection::vec(prop_oneof![1..500_000i64, 1..50_000_000i64], 1..20),
+        seed: u64,
+    ) {
+        // In real time: whatever the steps, and a packet becomes known only when it enters.
+        let (mut network, mut out, mut entry, mut now) = (Network::new(&links, seed), Vec::new(), 0, 0);
+        let mut steps = steps.iter().cycle();
+        for (key, (gap, size)) in packets.iter().enumerate() {
+            entry += gap;
+            while now < entry {
+                now = entry.min(now + steps.next().unwrap());
+                network.advance(Nanos(now), &mut out);
+            }
+            prop_assert_eq!(network.inject(Nanos(entry), key as u64, Bytes(*size)), Nanos(entry));
+        }
+        network.finish(&mut out);
+        prop_assert_eq!(sorted(out), sorted(batch(&links, &packets, seed)));
+    }
+
+    #[test]
+    fn who_wakes_when_told_is_never_late(links in any_path(), packets in any_packets(), seed: u64) {
+        // As the testbed's forwarder does: sleep until `wake_at` or the next packet, and no outcome is overdue.
+        let (mut network, mut out, mut entry) = (Network::new(&links, seed), Vec::new(), 0);
+        let mut all = Vec::new();
+        let check = |now: i64, out: &mut Vec<Outcome>, all: &mut Vec<Outcome>| {
+            for outcome in out.drain(..) {
+                let (Outcome::Leaves { at, .. } | Outcome::Lost { at, .. }) = outcome;
+                // A nanosecond for rounding.
+                assert!(at.0 + 1 >= now, "{outcome:?} is told at {now}");
+                all.push(outcome);
+            }
+        };
+        for (key, (gap, size)) in packets.iter().enumerate() {
+            entry += gap;
+            while let Some(wake) = network.wake_at().filter(|wake| wake.0 <= entry) {
+                network.advance(wake, &mut out);
+                check(wake.0, &mut out, &mut all);
+            }
+            network.inject(Nanos(entry), key as u64, Bytes(*size));
+        }
+        while let Some(wake) = network.wake_at() {
+            network.advance(wake, &mut out);
+            check(wake.0, &mut out, &mut all);
+        }
+        prop_assert_eq!(sorted(all), sorted(batch(&links, &packets, seed)));
+    }
+
+    #[test]
+    fn another_seed_is_another_run_and_the_same_one_the_same(seed: u64) {
+        let mut link = LinkSpec::new(Some(BitRate::from_mbps(100)));
+        link.cross = vec![CrossSpec {
+            kind: CrossKind::Poisson, offered: Offered::Load(0.5), size: Bytes(1526), hops: 1,
+        }];
+        let packets = vec![(500_000, 100); 50];
+        let links = [link];
+        prop_assert_eq!(batch(&links, &packets, seed), batch(&links, &packets, seed));
+        prop_assert_ne!(batch(&links, &packets, seed), batch(&links, &packets, seed.wrapping_add(1)));
+    }
+}
+
+#[test]
+fn a_packet_that_comes_too_late_enters_now() {
+    let links = [LinkSpec::new(Some(BitRate::from_mbps(100)))];
+    let mut network = Network::new(&links, 1);
+    network.advance(Nanos(10_000), &mut Vec::new());
+    assert_eq!(network.inject(Nanos(9_000), 0, Bytes(100)), Nanos(10_000));
+    assert_eq!(network.inject(Nanos(20_000), 1, Bytes(100)), Nanos(20_000));
+    assert_eq!(network.inject(Nanos(15_000), 2, Bytes(100)), Nanos(20_000), "after its predecessor");
+}
+
+#[test]
+fn absurd_times_neither_panic_nor_hang() {
+    let mut network = Network::new(&[LinkSpec::new(Some(BitRate::from_mbps(10)))], 1);
+    let mut out = Vec::new();
+    network.inject(Nanos(i64::MIN), 0, Bytes(100));
+    network.inject(Nanos::MAX, 1, Bytes(u64::MAX));
+    network.inject(Nanos::MAX, 2, Bytes(0));
+    network.advance(Nanos::MAX, &mut out);
+    network.finish(&mut out);
+    assert_eq!(out.len(), 3);
+    assert_eq!(network.wake_at(), None);
+}

@@ -1,0 +1,239 @@
+//! Every kind of mistake in a scenario file: the error names file, line and key, and says what is allowed.
+
+use dwell_sim::{Scenario, ScenarioError};
+use proptest::prelude::*;
+use std::path::Path;
+
+/// Parses a scenario with `text` appended to a good beginning of three lines.
+#[track_caller]
+fn refused(text: &str, line: usize, key: &str, says: &str) {
+    refused_whole(&format!("name = \"x\"\n[[links]]\nrate = \"100 Mb/s\"\n{text}"), line, key, says);
+}
+
+#[track_caller]
+fn refused_whole(text: &str, expected_line: usize, expected_key: &str, says: &str) {
+    let error = Scenario::parse("some.toml", text).expect_err("must be refused");
+    let message = error.to_string();
+    let ScenarioError::Wrong { file, line, key, problem } = error else { panic!("{message}") };
+    assert_eq!((file.as_str(), line, key.as_str()), ("some.toml", expected_line, expected_key), "{message}");
+    assert!(problem.contains(says), "{message} does not say {says}");
+    assert!(message.starts_with(&format!("some.toml:{line}: {key}")), "{message}");
+}
+
+#[test]
+fn text_that_is_no_toml() {
+    refused_whole("name = \"x\"\nlinks = [\n", 2, "", "not TOML: unclosed array");
+    refused_whole("name = x\n", 1, "", "must be quoted");
+    refused_whole("name = \"x\"\nname = \"y\"\n", 2, "", "duplicate key (at `name`)");
+    refused("rate = \"1 Gb/s\"", 4, "", "duplicate key");
+    refused_whole("name = \"x\"\n\u{0}", 2, "", "not TOML");
+}
+
+#[test]
+fn missing_keys() {
+    refused_whole("", 1, "", "missing field `name`");
+    refused_whole("name = \"x\"\n", 1, "", "missing field `links`");
+    refused_whole("name = \"x\"\n\n[[links]]\nloss = 0.1\n", 3, "links[0]", "missing field `rate`");
+    refused(
+        "jitter = { normal = { mean = \"3 us\" } }",
+        4,
+        "links[0].jitter.normal",
+        "missing field `deviation`",
+    );
+    refused("[[links.cross]]\nload = 0.3", 4, "links[0].cross[0]", "missing field `kind`");
+    refused("[source.clock]\nstep = { at = \"1 s\" }", 5, "source.clock.step", "missing field `by`");
+}
+
+#[test]
+fn unknown_keys_and_words() {
+    refused("colour = \"red\"", 4, "links[0].colour", "expected one of `rate`, `propagation`");
+    refused("[destination]\nwakeup = \"3 us\"", 5, "destination.wakeup", "`wake_up`");
+    refused("[source.clock]\nskew = 3", 5, "source.clock.skew", "`skew_ppm`");
+    refused(
+        "[[links.cross]]\nkind = \"poisson\"\nload = 0.1\nspeed = 1",
+        7,
+        "links[0].cross[0].speed",
+        "`hops`",
+    );
+    refused(
+        "[[links.cross]]\nkind = \"bursty\"\nload = 0.1",
+        5,
+        "links[0].cross[0].kind",
+        "`constant` or `poisson`",
+    );
+    refused("framing = \"token-ring\"", 4, "links[0].framing", "`ethernet` or `none`");
+    refused("jitter = { gamma = {} }", 4, "links[0].jitter.gamma", "`uniform`, `normal`");
+    refused("[lab]\ncarrier = \"pigeon\"", 5, "lab.carrier", "`emulated`, `tbf`, `htb`");
+    refused("[[link]]\nrate = \"1 Gb/s\"", 4, "link", "`links`");
+}
+
+#[test]
+fn wrong_kinds_of_value() {
+    refused_whole("name = 3\n", 1, "name", "expected a string");
+    refused_whole("name = \"x\"\nlinks = 3\n", 2, "links", "expected a sequence");
+    refused("propagation = true", 4, "links[0].propagation", "a time in ns, us, ms or s");
+    refused("jitter = [\"1 us\"]", 4, "links[0].jitter", "or a distribution such as");
+    refused("[source]\nkernel_stamps = \"yes\"", 5, "source.kernel_stamps", "expected a boolean");
+}
+
+#[test]
+fn missing_and_wrong_units() {
+    refused("propagation = 5", 4, "links[0].propagation", "5 has no unit");
+    refused("propagation = \"5\"", 4, "links[0].propagation", "\"5\" has no unit");
+    refused(
+        "propagation = \"5 parsec\"",
+        4,
+        "links[0].propagation",
+        "unknown unit \"parsec\"; expected a time",
+    );
+    refused("propagation = \"us\"", 4, "links[0].propagation", "does not start with a number");
+    refused("propagation = \"1.2.3 us\"", 4, "links[0].propagation", "does not start with a number");
+    refused("queue = \"many\"", 4, "links[0].queue", "\"100 packets\" or \"unlimited\"");
+    refused("queue = \"-3 packets\"", 4, "links[0].queue", "is no queue limit");
+    refused("loss = \"a bit\"", 4, "links[0].loss", "a share such as 0.3 or \"30 %\"");
+    refused_whole("name = \"x\"\n[[links]]\nrate = 100\n", 3, "links[0].rate", "or \"unshaped\"");
+    refused_whole("name = \"x\"\n[[links]]\nrate = \"12 MB/s\"\n", 3, "links[0].rate", "is in bytes");
+    refused_whole("name = \"x\"\nmtu = \"1500 bits\"\nlinks = []\n", 2, "mtu", "a size in B");
+}
+
+#[test]
+fn figures_out_of_range() {
+    refused_whole("name = \" \"\nlinks = []\n", 1, "name", "is empty");
+    refused_whole("name = \"x\"\nlinks = []\n", 2, "links", "a path has 1 to 64");
+    refused_whole("name = \"x\"\n[[links]]\nrate = \"0 Mb/s\"\n", 3, "links[0].rate", "1 kb/s to 1000 Gb/s");
+    refused("propagation = \"-1 us\"", 4, "links[0].propagation", "no less than 0");
+    refused("propagation = \"400 s\"\n[[links]]\nrate = \"1e9 s\"", 6, "links[1].rate", "unknown unit");
+    refused("propagation = \"99999999 s\"", 4, "links[0].propagation", "at most 11 days");
+    refused("loss = 1.5", 4, "links[0].loss", "more than 1");
+    refused("loss = -0.1", 4, "links[0].loss", "is not a share");
+    refused("loss = nan", 4, "links[0].loss", "is not a share");
+    refused(
+        "queue = \"100 B\"",
+        4,
+        "links[0].queue",
+        "does not hold one packet of the largest size (1526 B)",
+    );
+    refused(
+        "[source]\nkernel_stamp_at = 2",
+        5,
+        "source.kernel_stamp_at",
+        "0 (start of the kernel stage) to 1",
+    );
+    refused("[source]\nkernel_stamp_at = nan", 5, "source.kernel_stamp_at", "out of range");
+    refused("[source.clock]\nresolution = \"0 ns\"", 5, "source.clock.resolution", "1 ns to 1 ms");
+    refused("[destination.clock]\nskew_ppm = 1e6", 5, "destination.clock.skew_ppm", "-10000 to 10000");
+    refused_whole("name = \"x\"\nmtu = \"20 B\"\n[[links]]\nrate = \"1 Gb/s\"\n", 2, "mtu", "68 to 65535");
+}
+
+#[test]
+fn distributions_that_are_none() {
+    refused(
+        "jitter = { uniform = { low = \"3 us\", high = \"1 us\" } }",
+        4,
+        "links[0].jitter",
+        "low (3 us) is above",
+    );
+    refused(
+        "jitter = { lognormal = { median = \"3 us\", spread = -1.0 } }",
+        4,
+        "links[0].jitter",
+        "between 0 and 5",
+    );
+    refused("jitter = { mixture = [] }", 4, "links[0].jitter", "at least one mode");
+    let weights = "jitter = { mixture = [ { weight = 1, of = \"1 us\" },\n { weight = 0, of = \"3 us\" } ] }";
+    refused(weights, 4, "links[0].jitter", "weight is 0; it must be above 0");
+    let negative =
+        "jitter = { mixture = [ { weight = 1, of = \"1 us\" },\n { weight = 1, of = \"-3 us\" } ] }";
+    refused(negative, 5, "links[0].jitter.mixture[1].of", "no less than 0");
+}
+
+#[test]
+fn cross_traffic_that_cannot_be() {
+    let cross = |rest: &str| format!("[[links.cross]]\nkind = \"poisson\"\n{rest}");
+    refused(&cross("size = \"100 B\""), 4, "links[0].cross[0]", "either `load` or `rate`");
+    refused(&cross("load = 0.1\nrate = \"1 Mb/s\""), 4, "links[0].cross[0]", "and not both");
+    refused(&cross("load = 0.1\nhops = 2"), 7, "links[0].cross[0].hops", "from this link on, 1 to 1");
+    refused(&cross("load = 0.1\nhops = 0"), 7, "links[0].cross[0].hops", "out of range");
+    refused(&cross("load = 0.1\nsize = \"0 B\""), 7, "links[0].cross[0].size", "1 to 65561 B");
+    refused(&cross("load = 20"), 2, "links[0]", "asks for 2000 % of this link; at most 1000 %");
+    let unshaped = "[[links]]\nrate = \"unshaped\"\n[[links.cross]]\nkind = \"constant\"\nload = 0.1";
+    refused(unshaped, 8, "links[1].cross[0].load", "give `rate` instead");
+    let full = "queue = \"unlimited\"\n[[links.cross]]\nkind = \"poisson\"\nload = \"100 %\"";
+    refused(full, 2, "links[0]", "an unlimited queue needs less than 100 %");
+    // Two links, and the flow that enters at the first overloads the second.
+    let further = "[[links.cross]]\nkind = \"poisson\"\nload = 0.5\nhops = 2\n[[links]]\nrate = \"10 Mb/s\"\nqueue = \"unlimited\"";
+    refused(further, 8, "links[1]", "asks for 500 %");
+}
+
+#[test]
+fn the_way_back_is_checked_too() {
+    refused("[[reverse]]\nrate = \"1 Gb/s\"\nloss = 3", 6, "reverse[0].loss", "more than 1");
+    refused_whole(
+        "name = \"x\"\nreverse = []\n[[links]]\nrate = \"1 Gb/s\"\n",
+        2,
+        "reverse",
+        "a path has 1 to 64",
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let error = Scenario::load(Path::new("no/such/file.toml")).unwrap_err();
+    assert!(matches!(error, ScenarioError::Unreadable { .. }));
+    assert!(error.to_string().starts_with("no/such/file.toml: cannot read the scenario"), "{error}");
+}
+
+#[test]
+fn units_are_read_forgivingly_and_exactly() {
+    let text = "name = \"x\"\n[[links]]\nrate = \"2.5gbit/s\"\npropagation = \" 1_000.5us\"\nloss = \"2 %\"\n\
+                queue = \"1 packet\"\n[[links]]\nrate = \"Unshaped\"\npropagation = 0\nqueue = \"1.5 KiB\"\n\
+                [source.clock]\noffset = \"-1.000000001 s\"\n";
+    let scenario = Scenario::parse("x", text).unwrap();
+    let [shaped, unshaped] = scenario.links.as_slice() else { panic!("two links") };
+    assert_eq!(shaped.rate.unwrap().0, 2_500_000_000);
+    assert_eq!(shaped.propagation.0, 1_000_500);
+    assert_eq!(shaped.loss, 0.02);
+    assert_eq!((unshaped.rate, unshaped.propagation.0), (None, 0));
+    assert_eq!(scenario.source.clock.offset.0, -1_000_000_001);
+}
+
+const GOOD: &str = include_str!("../../../scenarios/wan-8-hops.toml");
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "(?s).{0,200}") {
+        let _ = Scenario::parse("any", &text);
+    }
+
+    #[test]
+    fn no_damage_makes_the_parser_panic(from in 0..GOOD.len(), length in 0..40usize, by in "(?s).{0,10}") {
+        let from = (0..=from).rev().find(|at| GOOD.is_char_boundary(*at)).unwrap();
+        let to = (from + length..).find(|at| *at >= GOOD.len() || GOOD.is_char_boundary(*at)).unwrap();
+        let text = format!("{}{by}{}", &GOOD[..from], &GOOD[to.min(GOOD.len())..]);
+        if let Err(ScenarioError::Wrong { line, .. }) = Scenario::parse("damaged", &text) {
+            prop_assert!(line <= text.lines().count() + 1, "line {line} of {}", text.lines().count());
+        }
+    }
+
+    #[test]
+    fn no_value_makes_the_parser_panic(
+        key in "(rate|propagation|queue|framing|loss|jitter|cross)",
+        value in "(\"[-0-9a-zA-Z%µ/ ._]{0,20}\"|-?[0-9]{1,25}|-?[0-9]{1,5}\\.[0-9]{1,5}|nan|inf|\\[\\]|\\{\\}|true)",
+    ) {
+        let _ = Scenario::parse("any", &format!("name = \"x\"\n[[links]]\n{key} = {value}\n"));
+        let _ = Scenario::parse("any", &format!("name = \"x\"\n[[links]]\nrate = \"1 Gb/s\"\n{key} = {value}\n"));
+    }
+
+    #[test]
+    fn whatever_reads_writes_back(
+        value in "(\"[0-9]{1,7}(\\.[0-9]{1,4})? ?(ns|us|ms|s)\")",
+        rate in "\"[1-9][0-9]{0,5}(\\.[0-9]{1,4})? ?[kM]b/s\"",
+    ) {
+        let text = format!("name = \"x\"\n[[links]]\nrate = {rate}\npropagation = {value}\njitter = {value}\n");
+        if let Ok(scenario) = Scenario::parse("any", &text) {
+            prop_assert_eq!(Scenario::parse("again", &scenario.to_toml()).unwrap(), scenario);
+        }
+    }
+}
