@@ -5,7 +5,7 @@ use crate::cross;
 use crate::error::LabError;
 use crate::forwarder::{Carried, Forwarder, Tally, Watch};
 use crate::namespace::Worker;
-use crate::placement::{Cores, Role, settle};
+use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::shaper;
 use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
 use dwell_core::Nanos;
@@ -105,6 +105,14 @@ impl Testbed {
             workers: Mutex::default(),
             _sinks: Vec::new(),
         };
+        if cores.apart() {
+            let stop = Arc::clone(&testbed.stop);
+            let awake = testbed.wiring.nodes[0].spawn("keep-awake", move || {
+                keep_awake(cores, &stop);
+                Ok(())
+            })?;
+            testbed.workers().push(awake);
+        }
         match carriage {
             Carriage::Bridge => testbed.wiring.bridge(0)?,
             Carriage::Emulated => testbed.emulate(scenario.links.clone(), reverse, seed)?,
