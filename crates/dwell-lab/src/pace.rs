@@ -29,7 +29,7 @@ impl SpinBudget {
         self.refilled = now;
         let enough = self.left >= span;
         if enough {
-            self.left = self.left - span;
+            self.left -= span;
         }
         enough
     }
