@@ -8,10 +8,11 @@ use dwell_net::clock;
 use std::io;
 
 /// Idle times after which the cost is measured.
-const IDLE: [Nanos; 4] = [Nanos(20_000), Nanos(150_000), Nanos(1_000_000), Nanos(5_000_000)];
+const IDLE: [Nanos; 5] = [Nanos(20_000), Nanos(60_000), Nanos(150_000), Nanos(1_000_000), Nanos(5_000_000)];
 
-/// Sends after each of them.
-const SENDS: usize = 15;
+/// Sends after each of them, without those at the beginning that only warm the code up.
+const ROUNDS: usize = 21;
+const WARM_UP: usize = 5;
 
 /// A frame that no host answers: IEEE 802 local experimental ethertype 1.
 const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
@@ -27,12 +28,12 @@ pub(crate) fn lead(port: &PacketSocket, far: &mut PacketSocket) -> io::Result<Le
     let mut frame = vec![0; 512];
     frame[..6].copy_from_slice(&Place::DESTINATION.hardware_bytes());
     frame[12..14].copy_from_slice(&EXPERIMENTAL);
-    let mut steps = Vec::with_capacity(IDLE.len());
-    for idle in IDLE {
-        let mut costs = Vec::with_capacity(SENDS);
-        let mut last = clock::monotonic();
-        for _ in 0..SENDS {
-            let at = last + idle;
+    let mut costs = IDLE.map(|idle| (idle, Vec::with_capacity(ROUNDS)));
+    let mut last = clock::monotonic();
+    // Turn by turn, so that a slow moment of the machine falls on all idle times alike.
+    for round in 0..WARM_UP + ROUNDS {
+        for (idle, costs) in &mut costs {
+            let at = last + *idle;
             let asleep = at - BUSY - clock::monotonic();
             if asleep > Nanos::ZERO {
                 sleep_on(&mut [], asleep)?;
@@ -41,14 +42,17 @@ pub(crate) fn lead(port: &PacketSocket, far: &mut PacketSocket) -> io::Result<Le
             let begun = clock::realtime();
             port.send(&frame)?;
             last = clock::monotonic();
-            costs.extend(arrival(far)?.map(|stamp| stamp - begun));
-        }
-        costs.sort_unstable();
-        if let Some(median) = costs.get(costs.len() / 2) {
-            steps.push((idle, *median));
+            let arrival = arrival(far)?;
+            if round >= WARM_UP {
+                costs.extend(arrival.map(|stamp| stamp - begun));
+            }
         }
     }
-    Ok(Lead::new(steps))
+    let median = |(idle, mut costs): (Nanos, Vec<Nanos>)| {
+        costs.sort_unstable();
+        Some((idle, *costs.get(costs.len() / 2)?))
+    };
+    Ok(Lead::new(costs.into_iter().filter_map(median).collect()))
 }
 
 /// The stamp of the next calibration frame.

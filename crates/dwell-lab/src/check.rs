@@ -69,6 +69,8 @@ pub struct LabCheck {
     pub lost_otherwise: u64,
     /// Time between the two packets of a pair sent back to back.
     pub dispersion: Option<Delivered>,
+    /// The same of the smallest packets: no smaller dispersion comes out of this lab.
+    pub smallest_dispersion: Option<Delivered>,
     /// From the sending kernel's stamp to the receiving one's, of packets that went alone.
     pub one_way_delay: Option<Delivered>,
     /// How much longer a large packet alone takes than a small one: a token bucket passes both at once.
@@ -164,12 +166,13 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let narrow = narrowest(links);
     let ground = Ground { rate: narrow.and_then(|link| link.rate), delay: empty_path(links, size) };
     let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
+    let small_pairs = Part::run(testbed, &vec![vec![SMALLEST; 2]; PAIRS], ground)?;
     let alternating = (0..LONE * 2).map(|turn| vec![if turn % 2 == 0 { size } else { SMALLEST }]);
     let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
     let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
     let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
 
-    let all = || [&pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
+    let all = || [&pairs, &small_pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
     let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
     let lost_as_asked =
         all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
@@ -185,6 +188,11 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
         lost_as_asked,
         lost_otherwise: lost.saturating_sub(lost_as_asked),
         dispersion: dispersion(testbed.carriage, &pairs, ground.rate.map(|rate| rate.time_for(occupied))),
+        smallest_dispersion: dispersion(
+            testbed.carriage,
+            &small_pairs,
+            narrow.and_then(|link| Some(link.rate?.time_for(link.framing.occupied(SMALLEST)))),
+        ),
         one_way_delay,
         size_against_delay: size_against_delay(testbed.carriage, &lone, links, size),
         jitter: one_way_delay.map(|delay| Delivered {

@@ -1,6 +1,7 @@
 //! A lab's check as a small table.
 
 use crate::check::{Delivered, LabCheck, Spread};
+use crate::salvo::SMALLEST;
 use std::fmt::{self, Display};
 
 impl LabCheck {
@@ -31,6 +32,7 @@ impl Display for LabCheck {
         row(f, "rate", &[&rate(self.rate_asked), &rate(self.rate_delivered), "", ""])?;
         for (name, times) in [
             (format!("gap of 2 x {}", self.size), self.dispersion),
+            (format!("gap of 2 x {}", SMALLEST), self.smallest_dispersion),
             (format!("one-way delay, {}", self.size), self.one_way_delay),
             ("large minus small packet".to_owned(), self.size_against_delay),
             ("jitter (quartile range)".to_owned(), self.jitter),

@@ -174,7 +174,7 @@ impl<'w> Forwarder<'w> {
         watch: &'w Watch,
     ) -> Result<Self, LabError> {
         let margin = oversleep().map_err(LabError::system("sleep"))? + Nanos::from_micros(15);
-        let margin = margin.max(Nanos::from_micros(30)).min(Nanos::from_micros(200)) + lead.longest();
+        let margin = margin.max(Nanos::from_micros(50)).min(Nanos::from_micros(150)) + lead.longest();
         let least_delay = links.iter().map(|links| least_delay(links)).min().unwrap_or_default();
         let zero = clock::monotonic();
         Ok(Self {

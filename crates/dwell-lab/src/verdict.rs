@@ -19,9 +19,8 @@ pub struct Verdict {
 
 /// A rate may differ by this share.
 const RATE_WITHIN: f64 = 0.02;
-/// A median time may differ by this share, or by this time.
+/// A median time may differ by this share, or by the time that stands with its name below.
 const TIME_WITHIN: f64 = 0.02;
-const TIME_FLOOR: Nanos = Nanos(5_000);
 
 pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
@@ -37,14 +36,15 @@ pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
             say("rate", off <= RATE_WITHIN, told);
         }
     }
-    for (condition, times) in [
-        ("dispersion", check.dispersion),
-        ("one-way delay", check.one_way_delay),
-        ("delay by size", check.size_against_delay),
-        ("jitter", check.jitter),
+    for (condition, times, floor) in [
+        ("dispersion", check.dispersion, Nanos(2_000)),
+        ("smallest dispersion", check.smallest_dispersion, Nanos(2_000)),
+        ("one-way delay", check.one_way_delay, Nanos(5_000)),
+        ("delay by size", check.size_against_delay, Nanos(5_000)),
+        ("jitter", check.jitter, Nanos(5_000)),
     ] {
         if let Some((asked, error)) = times.and_then(|times: Delivered| times.asked.zip(times.error)) {
-            let allowed = TIME_FLOOR.as_f64().max(TIME_WITHIN * asked.median.as_f64());
+            let allowed = floor.as_f64().max(TIME_WITHIN * asked.median.as_f64());
             let carried = error.median.as_f64().abs() <= allowed;
             say(condition, carried, format!("off by {} at the median of {}", error.median, asked.median));
         }

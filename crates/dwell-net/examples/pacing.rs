@@ -29,11 +29,13 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         let mut config = ConnectConfig::new(FAR, client, expected);
         config.port = told.recv()?;
         config.core = near_core;
+        config.real_time = true;
         table(&mut LivePath::connect(config)?)
     };
     let far = move |stop: &AtomicBool| {
         let mut config = AgentConfig::new(agent, known);
         config.core = far_core;
+        config.real_time = true;
         match Agent::bind(config) {
             Ok(agent) => {
                 let _ = tell.send(agent.local_addr().port());

@@ -13,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,6 +28,9 @@ pub struct AgentConfig {
     pub identity: Identity,
     /// Whom it answers.
     pub peers: Peers,
+    /// Where that is kept: read anew for each connection, so that a peer is known as soon as it is in the file. While
+    /// the file cannot be read, `peers` are known.
+    pub peers_file: Option<PathBuf>,
     /// What it allows.
     pub limits: Limits,
     /// How long the receiving thread is busy between its read and its stamp: a slow application, for testbeds.
@@ -47,6 +51,7 @@ impl AgentConfig {
             listen: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT),
             identity,
             peers,
+            peers_file: None,
             limits: Limits::default(),
             before_stamp: Nanos::ZERO,
             core: None,
@@ -75,6 +80,13 @@ pub enum AgentEvent {
         /// Why, where it was not the peer's own wish.
         why: Option<String>,
     },
+    /// Somebody came, and the file of peers could not be read.
+    PeersUnread {
+        /// Who came.
+        from: SocketAddr,
+        /// Why.
+        why: String,
+    },
     /// Somebody was turned away.
     TurnedAway {
         /// From where.
@@ -94,6 +106,7 @@ impl fmt::Display for AgentEvent {
             Self::Ended { peer, from, why: Some(why) } => {
                 write!(f, "{from}: session of {} ended: {why}", peer.fingerprint())
             }
+            Self::PeersUnread { from, why } => write!(f, "{from}: the peers known before are used: {why}"),
             Self::TurnedAway { from, why } => write!(f, "{from}: turned away: {why}"),
         }
     }
@@ -128,6 +141,9 @@ pub enum AgentError {
 /// How often a listener looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
+/// How often in a row the probe port may fail, a glance apart, before the agent gives up.
+const FAILURES: u32 = 100;
+
 /// The agent, listening.
 pub struct Agent {
     config: AgentConfig,
@@ -155,7 +171,7 @@ impl Agent {
             let listener = TcpListener::bind(asked).map_err(listen)?;
             listener.set_nonblocking(true).map_err(listen)?;
             let address = listener.local_addr().map_err(listen)?;
-            match ProbeSocket::bind(address) {
+            match ProbeSocket::bind_shared(address) {
                 Ok(probes) => {
                     let _ = probes.set_patience(Some(Nanos(GLANCE.as_nanos() as i64)));
                     let (probes, guests) = (Mutex::new(probes), Mutex::default());
@@ -253,7 +269,8 @@ impl Agent {
     /// One connection, from its handshake to its end.
     fn attend(&self, number: u64, stream: TcpStream, from: SocketAddr) {
         let local = stream.local_addr();
-        let mut channel = match Channel::accept(stream, &self.config.identity, &self.config.peers) {
+        let known = self.known(from);
+        let mut channel = match Channel::accept(stream, &self.config.identity, &known) {
             Ok(channel) => channel,
             Err(error) => return self.tell(AgentEvent::TurnedAway { from, why: error.to_string() }),
         };
@@ -273,12 +290,37 @@ impl Agent {
         self.tell(AgentEvent::Ended { peer, from, why: result.err().map(|error| error.to_string()) });
     }
 
+    /// Whom it answers now.
+    fn known(&self, from: SocketAddr) -> Peers {
+        let read = self.config.peers_file.as_deref().map(Peers::load);
+        match read {
+            Some(Ok(peers)) => peers,
+            Some(Err(error)) => {
+                self.tell(AgentEvent::PeersUnread { from, why: error.to_string() });
+                self.config.peers.clone()
+            }
+            None => self.config.peers.clone(),
+        }
+    }
+
     /// Reads the probe port for what no session's own socket takes: hello packets, and garbage.
     fn hear_hellos(&self, stop: &AtomicBool) -> io::Result<()> {
         let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut start = [0; HEADER];
+        let mut failures = 0;
         while !stop.load(Ordering::Relaxed) {
-            let Some(packet) = probes.receive(&mut start, Nanos::ZERO)? else { continue };
+            let packet = match probes.receive(&mut start, Nanos::ZERO) {
+                Ok(packet) => packet,
+                // An interface that goes down and comes up again, say.
+                Err(_) if failures < FAILURES => {
+                    failures += 1;
+                    std::thread::sleep(GLANCE);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            failures = 0;
+            let Some(packet) = packet else { continue };
             let (Some(session), Some(from)) = (probe::session_of(&start), packet.from) else { continue };
             let guests = self.guests();
             let Some((seal, tell)) = guests.expecting(session) else { continue };

@@ -15,7 +15,7 @@ use rustls::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -365,6 +365,12 @@ impl Channel {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         protocol::parse(&body).map_err(ChannelError::Protocol)
+    }
+
+    /// Ends the channel at once: whatever was still to come on it would answer a question that nobody asks any more.
+    pub fn break_off(&mut self) {
+        // One that is broken already is as good.
+        let _ = self.timed().stream.shutdown(Shutdown::Both);
     }
 
     /// Says good-bye to TLS, so that the other end sees an end and not a break.

@@ -187,17 +187,18 @@ impl Identity {
     /// nobody ever sees half a key.
     fn create(directory: &Path, path: &Path) -> Result<Self, IdentityError> {
         let identity = Self::generate()?;
-        let temporary = directory.join(format!(".{}.{}", Self::FILE, std::process::id()));
+        let temporary = directory.join(format!(".{}.{}", Self::FILE, identity.public.fingerprint()));
         let write = || {
             fs::create_dir_all(directory)?;
-            let _ = fs::remove_file(&temporary);
             let mut file =
                 fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
             file.write_all(&identity.pkcs8)?;
             file.sync_all()?;
-            let linked = fs::hard_link(&temporary, path);
-            fs::remove_file(&temporary)?;
-            linked
+            match fs::hard_link(&temporary, path) {
+                // A file system without links: then the last of two wins.
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => fs::rename(&temporary, path),
+                linked => fs::remove_file(&temporary).and(linked),
+            }
         };
         match write() {
             Ok(()) => Ok(identity),
@@ -315,6 +316,18 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, b"cut short").unwrap();
         assert!(matches!(Identity::load_or_create(&home), Err(IdentityError::NotAKey { .. })));
+    }
+
+    #[test]
+    fn of_many_that_start_at_once_all_are_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let load = || Identity::load_or_create(directory.path()).unwrap().public_key();
+        let keys: Vec<_> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(load)).collect();
+            all.into_iter().map(|one| one.join().unwrap()).collect()
+        });
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -136,11 +136,21 @@ impl Link {
         Nanos::from_millis(50) + self.round_trip * 4
     }
 
+    /// Carries a fleet of one direction. Where the channel fails, it is broken off: the next fleet finds that out before
+    /// it starts.
     pub(crate) fn carry(
         &mut self,
         fleet: &[Departure],
         direction: Direction,
     ) -> Result<Vec<Passage>, CarryError> {
+        let result = self.exchange(fleet, direction);
+        if let Err(CarryError::BeforeStart(_) | CarryError::Midway(_)) = result {
+            self.channel.break_off();
+        }
+        result
+    }
+
+    fn exchange(&mut self, fleet: &[Departure], direction: Direction) -> Result<Vec<Passage>, CarryError> {
         let grace = self.grace();
         let packets: usize = fleet.iter().map(|departure| departure.train.packets.len()).sum();
         // Sequences begin anew before they wrap: the last one is the hello packet's.
@@ -221,6 +231,7 @@ impl Link {
         let reply = sent.and_then(|()| self.channel.receive(planned * 2 + CONTROL_PATIENCE));
         deadline.set(if matches!(reply, Ok(Reply::Departed { .. })) { grace } else { Nanos::ZERO });
         let seen = seen.wait().and_then(|seen| seen);
+        // A restarted agent shows itself only here, and to ask for the same fleet again does no harm.
         let reply = reply.map_err(CarryError::BeforeStart)?;
         let Reply::Departed { sent, clock } = reply else { return Err(denied(reply)) };
         let seen = seen.map_err(|error| CarryError::Live(LiveError::Near(error)))?;

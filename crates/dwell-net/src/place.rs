@@ -39,11 +39,16 @@ pub fn real_time_priority(priority: i32) -> bool {
     result == 0
 }
 
-/// Keeps the memory that the process has now from being paged out. Tells whether it was permitted. (Not what it will
-/// have: where a limit is set on locked memory, every later allocation over it would fail.)
+/// Keeps what the process has in memory from being paged out. Tells whether it was permitted: it takes CAP_IPC_LOCK,
+/// or a limit on locked memory that is large enough.
+///
+/// Only what the process has mapped now, because under a limit every later allocation over it would fail; and only
+/// pages that it touches, because to fill in all others would take longer than to be rid of a few page faults.
 #[must_use]
 pub fn lock_memory() -> bool {
-    mlockall(MlockAllFlags::MCL_CURRENT).is_ok()
+    // nix has no name for the second.
+    let on_fault = MlockAllFlags::from_bits_retain(nix::libc::MCL_ONFAULT);
+    mlockall(MlockAllFlags::MCL_CURRENT | on_fault).is_ok()
 }
 
 /// Lets the calling thread's timers fire as late as one nanosecond instead of the usual 50 us.

@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
 
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
         facts::ask_for_hardware_stamps(self.local.ip());
-        let socket = ProbeSocket::bind(self.local)?;
+        let socket = ProbeSocket::bind_shared(self.local)?;
         socket.connect(address)?;
         let endpoint = Endpoint {
             socket,

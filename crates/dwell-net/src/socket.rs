@@ -56,6 +56,19 @@ pub struct ProbeSocket {
     control: Vec<u8>,
 }
 
+/// The errors that ICMP messages become (icmp_err_convert of the kernel, and its IPv6 counterpart).
+const FROM_ICMP: [Errno; 9] = [
+    Errno::ECONNREFUSED,
+    Errno::EHOSTUNREACH,
+    Errno::ENETUNREACH,
+    Errno::EHOSTDOWN,
+    Errno::ENOPROTOOPT,
+    Errno::EOPNOTSUPP,
+    Errno::ENONET,
+    Errno::EACCES,
+    Errno::EPROTO,
+];
+
 /// How the stamps are to be taken.
 fn stamping() -> TimestampingFlag {
     TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
@@ -70,15 +83,27 @@ fn stamping() -> TimestampingFlag {
 }
 
 impl ProbeSocket {
-    /// Bound to `local`. Several sockets of one user may be bound to the same port: the kernel hands a packet to
+    /// Bound to `local`, which nobody else is then bound to.
+    ///
+    /// # Errors
+    /// The operating system's, such as an address in use.
+    pub fn bind(local: SocketAddr) -> io::Result<Self> {
+        Self::bound(local, false)
+    }
+
+    /// Bound to `local`, as others of the same user may be that were bound in this way: the kernel hands a packet to
     /// the one that is connected to its sender, if there is one.
     ///
     /// # Errors
     /// The operating system's, such as an address in use by another user.
-    pub fn bind(local: SocketAddr) -> io::Result<Self> {
+    pub fn bind_shared(local: SocketAddr) -> io::Result<Self> {
+        Self::bound(local, true)
+    }
+
+    fn bound(local: SocketAddr, shared: bool) -> io::Result<Self> {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
-        setsockopt(&fd, sockopt::ReusePort, &true)?;
+        setsockopt(&fd, sockopt::ReusePort, &shared)?;
         // Those with CAP_NET_ADMIN may force it; to others the kernel grants less where its limit is lower.
         if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
             let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
@@ -168,8 +193,10 @@ impl ProbeSocket {
         let application = clock::realtime();
         let message = match result {
             Ok(message) => message,
-            // A report that nobody listens at the far end, say, or a time-out: not a packet, and not our failure.
-            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED | Errno::EHOSTUNREACH) => return Ok(None),
+            // A time-out, or an ICMP error that says what became of an earlier packet: nothing came, and no failure
+            // of ours.
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(error) if FROM_ICMP.contains(&error) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let mut stamps = Stamps { application, kernel: None, hardware: None };

@@ -1,5 +1,6 @@
 //! Packet-hops per second of the engine on one core. A packet-hop is one packet, injected or of cross traffic, that
-//! one link accepts or drops; a packet that passes three links counts three times ([`Network::packet_hops`]).
+//! one link accepts or drops; a packet that passes three links counts three times ([`Network::packet_hops`]), and cross
+//! traffic that the engine skips not at all.
 
 #![allow(missing_docs)]
 

@@ -62,6 +62,21 @@ fn half_of_the_probes_lost_are_the_right_half() {
 }
 
 #[test]
+fn a_path_that_loses_half_of_everything_can_be_opened() {
+    let bench = Bench::listening("127.0.0.1:0");
+    let mut chance = 1u64;
+    let proxy = Proxy::before(bench.address, move |_, _| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if chance >> 63 == 0 { Verdict::Pass } else { Verdict::Drop }
+    });
+    let mut path = LivePath::connect(by(&bench, &proxy)).unwrap();
+    let fates = fates(&path.carry(&pairs(200, Nanos::ZERO)).unwrap());
+    let arrived = fates.iter().filter(|fate| fate.arrival.is_some()).count();
+    // Twelve standard deviations.
+    assert!((80..320).contains(&arrived), "{arrived} of 400");
+}
+
+#[test]
 fn duplicates_are_counted() {
     let (_bench, _proxy, mut path) = through(|_| Verdict::Twice);
     let fates = fates(&path.carry(&pairs(20, Nanos::from_micros(300))).unwrap());

@@ -85,3 +85,25 @@ fn a_core_that_does_not_exist_is_named() {
     assert!(matches!(error, ConnectError::ThisHost(_)), "{error}");
     assert!(error.to_string().contains("core 100000"), "{error}");
 }
+
+#[test]
+fn a_peer_is_known_as_soon_as_it_is_in_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("peers");
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&events);
+    let mut bench = Bench::with("127.0.0.1:0", |config| {
+        config.peers = Peers::default();
+        config.peers_file = Some(file.clone());
+        config.on_event = Arc::new(move |event| heard.lock().unwrap().push(event.to_string()));
+    });
+    assert!(matches!(refused(bench.config()), ConnectError::NotAPeer { .. }));
+    std::fs::write(&file, "# nobody yet\n").unwrap();
+    assert!(matches!(refused(bench.config()), ConnectError::NotAPeer { .. }));
+    std::fs::write(&file, format!("{} somebody\n", bench.client.public_key())).unwrap();
+    bench.connect();
+    bench.stop();
+    let events = events.lock().unwrap();
+    let unread = events.iter().filter(|event| event.contains("the peers known before are used")).count();
+    assert_eq!(unread, 1, "{events:?}");
+}

@@ -4,7 +4,7 @@ use super::Picos;
 use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
 use crate::random::Stream;
 use dwell_core::Bytes;
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 
 /// One flow of cross traffic where it enters the path.
@@ -20,6 +20,8 @@ pub(super) struct Source {
     /// Mean time between packets.
     interval: f64,
     rng: Stream,
+    /// Seeds `rng` anew after each rest, so that what was drawn before a rest changes nothing after it.
+    seeds: Stream,
 }
 
 impl Source {
@@ -40,19 +42,45 @@ impl Source {
             CrossKind::Poisson => Exp1.sample(&mut rng),
         };
         let next = (phase * interval) as Picos;
-        Some(Self { next, size: spec.size, hops: spec.hops, kind: spec.kind, interval, rng })
+        let seeds = Stream::from_rng(&mut rng);
+        Some(Self { next, size: spec.size, hops: spec.hops, kind: spec.kind, interval, rng, seeds })
+    }
+
+    /// Share of the link's time that it takes, if each packet takes `each`.
+    pub(super) fn load(&self, each: Picos) -> f64 {
+        each as f64 / self.interval
+    }
+
+    /// Goes on at `at`, as if all packets until then had been drawn.
+    pub(super) fn resume(&mut self, at: Picos) {
+        match self.kind {
+            CrossKind::Constant => self.next = at + (self.next - at).rem_euclid(self.even_gap()),
+            CrossKind::Poisson => {
+                self.rng = Stream::from_rng(&mut self.seeds);
+                self.next = at;
+                self.step();
+            }
+        }
     }
 
     /// Draws the packet after the next.
     pub(super) fn step(&mut self) {
         let gap = match self.kind {
-            CrossKind::Constant => self.interval,
+            CrossKind::Constant => self.even_gap(),
             CrossKind::Poisson => {
                 let unit: f64 = Exp1.sample(&mut self.rng);
-                self.interval * unit
+                whole(self.interval * unit)
             }
         };
-        // At least 1 ps, so that time always moves on.
-        self.next = self.next.saturating_add(((gap + 0.5) as Picos).max(1));
+        self.next = self.next.saturating_add(gap);
     }
+
+    fn even_gap(&self) -> Picos {
+        whole(self.interval)
+    }
+}
+
+/// At least 1 ps, so that time always moves on.
+fn whole(gap: f64) -> Picos {
+    ((gap + 0.5) as Picos).max(1)
 }

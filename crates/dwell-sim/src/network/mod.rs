@@ -8,7 +8,8 @@
 //! changes nothing: each link sees the same arrivals in the same order and draws the same chances.
 //!
 //! Cross traffic that passes one link only is never an event: its packets are drawn while the link is worked off and
-//! leave nothing behind but the time at which the link is free again.
+//! leave nothing behind but the time at which the link is free again. Where a link has rested for so long that a queue
+//! has forgotten its past twenty times over, the traffic in between is not drawn at all.
 
 mod cross;
 mod hop;
@@ -91,7 +92,6 @@ impl Network {
     /// really enters.
     pub fn inject(&mut self, at: Nanos, key: u64, size: Bytes) -> Nanos {
         let at = at.0.saturating_mul(PICOS).max(self.reached);
-        // Nothing that enters later may come before it; but cross traffic up to `at` is still to be drawn.
         let at = self.hops.first().and_then(Hop::latest_arrival).map_or(at, |latest| at.max(latest));
         if let Some(first) = self.hops.first_mut() {
             first.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None }));
@@ -153,7 +153,7 @@ impl Network {
     }
 
     /// Packets that links have accepted or dropped so far, those of cross traffic included: a packet that passes
-    /// three links counts three times.
+    /// three links counts three times, and cross traffic that was skipped because nothing could feel it not at all.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
         self.hops.iter().map(Hop::packets).sum()
