@@ -220,6 +220,24 @@ mod tests {
     }
 
     #[test]
+    fn the_clocks_offset_is_that_of_the_first_packet() {
+        use crate::train::{Arrival, Fate, Packet, Stamps};
+        use crate::unit::Bytes;
+        let stamps = |ns| Stamps { application: Nanos(ns), kernel: None, hardware: None };
+        let seen = |offset: i64| {
+            let fate = Fate {
+                packet: Packet { size: Bytes(72), hold: Nanos::ZERO },
+                // True times are -50 and 100; the sender's clock is 7 ahead.
+                sent: stamps(-50 + 7),
+                arrival: Some(Arrival { stamps: stamps(100 + 7 + offset), order: 0, copies: 1 }),
+            };
+            let observation = Observation { direction: Direction::Forward, fates: vec![fate] };
+            Passage { observation, truth: Some(vec![packet(0, 100)]) }
+        };
+        assert_eq!(truths(&[seen(5_000), seen(5_010)])[&Quantity::ClockOffset], 5_000.0);
+    }
+
+    #[test]
     fn lost_packets_and_worlds_without_truth_tell_nothing() {
         let silent = Passage { observation: Observation::default(), truth: None };
         assert!(truths(&[silent, passage(vec![None, None]), passage(vec![])]).is_empty());

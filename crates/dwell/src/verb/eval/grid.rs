@@ -102,10 +102,13 @@ impl MethodSpec {
             MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
             MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),
             // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
-            MethodName::Delay => {
-                Box::new(delay::build(facts, stage.filter(|_| self.stamps == Vantage::Application)))
-            }
+            MethodName::Delay => Box::new(delay::build(facts, stage.filter(|_| self.needs_stage()))),
         }
+    }
+
+    /// Whether it rests on the application stage that `knee` finds before it.
+    pub(super) fn needs_stage(&self) -> bool {
+        self.name == MethodName::Delay && self.stamps == Vantage::Application
     }
 
     /// Name of its measurement: the same method may read other stamps in another one.

@@ -93,9 +93,9 @@ impl EvalArgs {
                     self.grid.display(),
                     output.seed
                 ),
-                format!("{} runs in {:.0} s", rows.len(), began.elapsed().as_secs_f64()),
+                format!("{} rows in {:.0} s", rows.len(), began.elapsed().as_secs_f64()),
             ];
-            let (title, panels) = show::panels(&rows);
+            let (title, panels) = show::panels(&rows, &cells);
             Picture { title, notes, panels }.write(file)?;
         }
         Ok(())
@@ -185,6 +185,13 @@ impl Judge<'_> {
             };
             if spec.name == MethodName::EndLink {
                 rows.extend(self.rows(&origin, &run, capacity::STAGE, &report, took));
+                continue;
+            }
+            if spec.needs_stage() && !matches!(known, Some(Finding::Value { .. })) {
+                let reason = "without a value for the application stage there is nothing to correct by";
+                let report = Report::new(spec.name.stage(), spec.stamps)
+                    .with(Quantity::OneWayDelay, Finding::unmeasurable(reason));
+                rows.extend(self.rows(&origin, &run, &spec.stage(), &report, Duration::ZERO));
                 continue;
             }
             let mut method = spec.build(seed, run.facts(), known.as_ref());

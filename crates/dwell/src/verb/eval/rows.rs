@@ -159,7 +159,7 @@ pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
             .collect()
     });
     // Random conditions have one run each: their own cells would say nothing.
-    let several = own.iter().any(|cell| cell.score.runs > 1);
+    let several = rows.iter().any(|row| row.run > 0);
     own.into_iter().filter(|_| several).chain(pooled).collect()
 }
 

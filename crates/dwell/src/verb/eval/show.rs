@@ -80,7 +80,7 @@ fn none() -> String {
 }
 
 /// The quantity with the most values in rows, and a small chart for each kind of condition.
-pub(super) fn panels(rows: &[Row]) -> (String, Vec<Box<dyn Panel>>) {
+pub(super) fn panels(rows: &[Row], cells: &[Cell]) -> (String, Vec<Box<dyn Panel>>) {
     let mut count: BTreeMap<Quantity, usize> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.unit == Some(Unit::Ns) && row.truth.is_some()) {
         *count.entry(row.quantity).or_default() += 1;
@@ -90,9 +90,10 @@ pub(super) fn panels(rows: &[Row]) -> (String, Vec<Box<dyn Panel>>) {
         return ("No value was found".to_owned(), Vec::new());
     };
     // The published estimators give the whole time, not the application's share of it: they are drawn against that.
+    let whole = quantity == Quantity::ApplicationStage;
     let drawn = |row: &&Row| {
         row.quantity == quantity
-            || (quantity == Quantity::ApplicationStage && row.quantity == Quantity::PptHeading)
+            || (whole && row.quantity == Quantity::PptHeading && row.method.starts_with("salehin"))
     };
     let mut methods: Vec<String> = Vec::new();
     let mut charts: Vec<picture::Cell> = Vec::new();
@@ -111,7 +112,17 @@ pub(super) fn panels(rows: &[Row]) -> (String, Vec<Box<dyn Panel>>) {
         series[method].push(Mark { truth: truth * us, estimate: value * us, low: low * us, high: high * us });
     }
     let name = quantity.name().replace('_', " ");
-    let title = format!("Estimates of the {name} against the truth, {} methods", methods.len());
+    let first = cells.iter().rev().find(|cell| cell.quantity == quantity);
+    let title = first.and_then(|cell| {
+        let error = share(cell.score.median_relative_error?);
+        Some(format!(
+            "{}: median error {error} of the {name}, {} values",
+            cell.method_text(),
+            cell.score.values
+        ))
+    });
+    let title = title.unwrap_or_else(|| format!("Estimates of the {name} against the truth"));
+    let name = if whole { "application stage, or PPT (papers)".to_owned() } else { name };
     (title, vec![Box::new(Judged { quantity: name, methods, cells: charts })])
 }
 
