@@ -59,6 +59,8 @@ pub struct LabCheck {
     pub cores: Cores,
     /// Whether they have real-time priority.
     pub real_time: bool,
+    /// What is worse here than it could be, and why.
+    pub cautions: Vec<String>,
     /// Size of the large packets of the check.
     pub size: Bytes,
     /// Packets sent, but for the flood.
@@ -183,6 +185,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
         carriage: testbed.carriage,
         cores: testbed.cores,
         real_time: testbed.real_time,
+        cautions: testbed.cautions(),
         size,
         sent: all().count() as u64,
         lost_as_asked,

@@ -53,6 +53,9 @@ impl Display for LabCheck {
             self.cost_per_packet,
             self.own_share * 100.0
         )?;
+        for caution in &self.cautions {
+            writeln!(f, "  caution: {caution}")?;
+        }
         for verdict in &self.verdicts {
             let mark = if verdict.carried { "carried" } else { "for the simulator alone" };
             writeln!(f, "  {}: {mark} ({})", verdict.condition, verdict.reason)?;

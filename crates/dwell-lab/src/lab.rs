@@ -142,8 +142,11 @@ impl Inner {
         note("lab carriage", testbed.carriage.to_string());
         note("lab cores", testbed.cores.to_string());
         if let Some(tally) = testbed.tally() {
-            let priority = if testbed.real_time { "real-time" } else { "ordinary" };
-            note("lab forwarder", format!("{priority} priority, {tally}"));
+            note("lab forwarder", tally.to_string());
+        }
+        let cautions = testbed.cautions();
+        if !cautions.is_empty() {
+            note("lab caution", cautions.join("; "));
         }
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         note("lab check", checked.as_ref().map_or("not made".to_owned(), LabCheck::in_brief));

@@ -1,4 +1,14 @@
 //! Testbeds in network namespaces, from the simulator's scenario files.
+//!
+//! A [`Lab`] is one process. Source, destination and what stands between them are threads in network namespaces
+//! without names, joined by veth pairs: when the process ends, also by SIGKILL, the kernel takes all of it away, and
+//! any number of labs run at once. The hosts' kernels, sockets and stamps are real, and so are client and agent; what
+//! lies between is one of the [`Carriage`]s. [`Lab::check`] measures the lab itself; what it does not carry is for
+//! the simulator alone.
+//!
+//! It takes root, or a call of [`enter_user_namespace`] at the start of `main`. And a scenario gains by some hundred
+//! microseconds of propagation on an emulated link: sender and forwarder share a core, and then a train has left
+//! before its first packet is due at the far end.
 
 mod calibration;
 mod check;

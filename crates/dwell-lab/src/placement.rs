@@ -9,6 +9,7 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The cores of a lab.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +54,18 @@ pub(crate) enum Role {
     Forwarder,
     Sender,
     Receiver,
+}
+
+/// Keeps the sender's core awake until `stop`: a core that sleeps wakes the forwarder tens of microseconds late, one
+/// that is busy with this, which gives way to everybody, within a few. The receiver's core is left to itself: how it
+/// wakes is what is measured.
+pub(crate) fn keep_awake(cores: Cores, stop: &AtomicBool) {
+    place::yield_to_all();
+    if place::pin_current_thread(cores.sender).is_ok() {
+        while !stop.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    }
 }
 
 /// Puts the calling thread where its role belongs. Tells whether it got its real-time priority.

@@ -5,7 +5,7 @@ use crate::cross;
 use crate::error::LabError;
 use crate::forwarder::{Carried, Forwarder, Tally, Watch};
 use crate::namespace::Worker;
-use crate::placement::{Cores, Role, settle};
+use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::shaper;
 use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
 use dwell_core::Nanos;
@@ -75,7 +75,7 @@ pub(crate) struct Testbed {
     pub(crate) cores: Cores,
     /// Of the forwarder, where there is one.
     watch: Option<Arc<Watch>>,
-    /// Whether the forwarder has real-time priority.
+    /// Whether threads get real-time priority here.
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
     workers: Mutex<Vec<Worker<()>>>,
@@ -100,11 +100,19 @@ impl Testbed {
             carriage,
             cores,
             watch: None,
-            real_time: false,
+            real_time: real_time_permitted(cores),
             stop: Arc::default(),
             workers: Mutex::default(),
             _sinks: Vec::new(),
         };
+        if cores.apart() {
+            let stop = Arc::clone(&testbed.stop);
+            let awake = testbed.wiring.nodes[0].spawn("keep-awake", move || {
+                keep_awake(cores, &stop);
+                Ok(())
+            })?;
+            testbed.workers().push(awake);
+        }
         match carriage {
             Carriage::Bridge => testbed.wiring.bridge(0)?,
             Carriage::Emulated => testbed.emulate(scenario.links.clone(), reverse, seed)?,
@@ -124,17 +132,16 @@ impl Testbed {
         let (shared, cores) = (Arc::clone(&watch), self.cores);
         let (tell, told) = mpsc::channel();
         let worker = self.wiring.nodes[0].spawn("forwarder", move || {
-            let real_time = settle(Role::Forwarder, cores);
+            settle(Role::Forwarder, cores);
             let lead = calibration::lead(&ports[1], &mut far).map_err(LabError::system("calibrate"))?;
             drop(far);
             let mut forwarder = Forwarder::new(ports, [&forward, &reverse], seed, lead, &shared)?;
-            let _ = tell.send(real_time);
+            let _ = tell.send(());
             forwarder.run().map_err(LabError::system("forward frames"))
         })?;
-        let Ok(real_time) = told.recv() else {
+        if told.recv().is_err() {
             return Err(worker.join().err().unwrap_or(LabError::Ended { role: "forwarder" }));
-        };
-        self.real_time = real_time;
+        }
         self.workers().push(worker);
         self.watch = Some(watch);
         Ok(())
@@ -179,6 +186,22 @@ impl Testbed {
         Ok(())
     }
 
+    /// What is worse here than it could be, and why.
+    pub(crate) fn cautions(&self) -> Vec<String> {
+        let mut cautions = Vec::new();
+        if !self.cores.apart() {
+            let what = "sender, forwarder and receiver share one core: the receiver waits for the others, so what \
+                        it adds to a packet is not its own alone";
+            cautions.push(what.to_owned());
+        }
+        if !self.real_time {
+            let what = "no real-time priority (it takes root, or a limit on real-time priority above zero): when \
+                        the machine is busy, packets leave and are stamped late";
+            cautions.push(what.to_owned());
+        }
+        cautions
+    }
+
     fn workers(&self) -> MutexGuard<'_, Vec<Worker<()>>> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -220,4 +243,10 @@ impl Drop for Testbed {
             let _ = worker.join();
         }
     }
+}
+
+/// Whether a thread of this process gets real-time priority, as one tries it.
+fn real_time_permitted(cores: Cores) -> bool {
+    let tried = std::thread::scope(|scope| scope.spawn(|| settle(Role::Sender, cores)).join());
+    tried.unwrap_or(false)
 }

@@ -1,7 +1,7 @@
 //! Labs on this machine's kernel. Bounds are those that hold on a loaded machine.
 
 use dwell_core::{Bytes, Departure, Direction, Fleet, Nanos, Passage, Path, Train};
-use dwell_lab::{Carriage, Lab, LabError, LabOptions, LabPath};
+use dwell_lab::{Carriage, Cores, Lab, LabError, LabOptions, LabPath};
 use dwell_sim::Scenario;
 
 fn scenario(text: &str) -> Scenario {
@@ -81,8 +81,7 @@ fn an_emulated_link_delays_and_spreads_as_asked() {
 
 #[test]
 fn loss_follows_from_the_seed_alone() {
-    // The path is lossy for probes only in that the control channel, TCP, repeats what it loses. So which packets
-    // are lost depends on what else travels, but how many does not depend on the hosts' timing.
+    // The check sends the same packets each time, before the flood, and nobody else uses the path.
     let scenario =
         scenario("name = 'lossy'\n[[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\nloss = '10 %'\n");
     let Some(lab) = up(&scenario, LabOptions { seed: 7, ..LabOptions::default() }) else { return };
@@ -190,4 +189,32 @@ fn what_no_lab_can_do_is_refused_in_one_line() {
         let error = Lab::up(&scenario(text), LabOptions::default()).err().unwrap().to_string();
         assert!(error.contains(expected) && !error.contains('\n'), "{error}");
     }
+}
+
+#[test]
+fn one_core_is_enough_and_says_what_is_worse() {
+    let scenario = scenario("name = 'one core'\n[[links]]\nrate = '10 Mb/s'\npropagation = '2 ms'\n");
+    let core = Cores::allowed().sender;
+    let options = LabOptions { cores: Some(Cores { sender: core, receiver: core }), ..LabOptions::default() };
+    let Some(lab) = up(&scenario, options) else { return };
+    let mut path = lab.connect().unwrap();
+    let passages = carry(&mut path, &Train::burst(LARGE, 2), 5, Nanos::from_millis(5));
+    assert_eq!(delays(&passages).len(), 10);
+    let notes = path.circumstances().notes;
+    assert!(notes["lab caution"].contains("share one core"), "{notes:?}");
+}
+
+#[test]
+fn results_carry_the_check_once_it_is_made() {
+    let scenario = scenario("name = 'checked'\n[[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\n");
+    let Some(lab) = up(&scenario, LabOptions::default()) else { return };
+    let path = lab.connect().unwrap();
+    assert_eq!(path.circumstances().notes["lab check"], "not made");
+    let check = lab.check().unwrap();
+    assert!(path.circumstances().notes["lab check"].contains("packets/s"));
+    assert!(check.to_string().contains("gap of 2 x 1502 B"), "{check}");
+    // Half the asked rate is what even a machine under load delivers; twice is what no link would.
+    let rate = check.rate_delivered.unwrap().0;
+    assert!((50_000_000..200_000_000).contains(&rate), "{check}");
+    assert!(check.verdicts.iter().any(|verdict| verdict.condition == "dispersion"), "{check}");
 }

@@ -23,10 +23,13 @@ fn main() {
         Some("late") => child(late),
         Some("unasked") => child(unasked),
         // What a test runner asks of a harness (`--list` and the like) is not for us.
-        Some(argument) if argument == "--list" => {}
+        Some("--list") => {}
         _ => run_all(),
     }
 }
+
+/// Is given the program to start.
+type Test = fn(&Path);
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -45,7 +48,7 @@ fn run_all() {
     for path in [stage.path(), &program] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let tests: [(&str, fn(&Path)); 5] = [
+    let tests: [(&str, Test); 5] = [
         ("a killed lab leaves nothing", a_killed_lab_leaves_nothing),
         ("an ordinary user has labs too", an_ordinary_user_has_labs_too),
         ("without privileges one line says what to do", without_privileges_one_line_says_what_to_do),

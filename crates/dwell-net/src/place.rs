@@ -39,6 +39,14 @@ pub fn real_time_priority(priority: i32) -> bool {
     result == 0
 }
 
+/// Lets the calling thread run only when nobody else wants its core (SCHED_IDLE). Nobody needs a permission for it.
+pub fn yield_to_all() {
+    let parameter = nix::libc::sched_param { sched_priority: 0 };
+    // SAFETY: the call reads `parameter`, which lives until it returns, and writes nothing.
+    #[allow(unsafe_code)]
+    let _ = unsafe { nix::libc::sched_setscheduler(0, nix::libc::SCHED_IDLE, &raw const parameter) };
+}
+
 /// Keeps what the process has in memory from being paged out. Tells whether it was permitted: it takes CAP_IPC_LOCK,
 /// or a limit on locked memory that is large enough.
 ///

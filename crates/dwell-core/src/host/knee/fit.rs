@@ -334,8 +334,9 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
 
 /// The longest turn-round that is reckoned with. A packet that comes after the stamp and before the next read finds
 /// the program awake, so the break lies later than A by the time between those two. It is a part of S, and S tells
-/// no more of it; a receive loop does nothing in between, and takes less than this.
-const TURN_ROUND: f64 = 1_000.0;
+/// no more of it; a receive loop that checks and keeps what it read takes less than this. So the middle of what is
+/// possible is taken off, and the interval holds the rest.
+const TURN_ROUND: f64 = 1_500.0;
 
 /// The share of late pairs up to which the path counts as free: stray interrupts make a few.
 pub(super) const FREE: f64 = 0.05;
@@ -366,7 +367,7 @@ fn stage(stages: &[f64], delay: Estimate, late: f64, turn_round: f64, resolution
     // Independent: the sampling of A, the place of D, the stamps' grid.
     let join = |sampling: f64, border: f64| (sampling.powi(2) + border.powi(2) + resolution.powi(2)).sqrt();
     Estimate {
-        value: sampled.value,
+        value: sampled.value - turn_round / 2.0,
         low: sampled.value - join(sampled.value - sampled.low, delay.high - delay.value) - turn_round,
         high: sampled.value + join(sampled.high - sampled.value, delay.value - delay.low),
     }
