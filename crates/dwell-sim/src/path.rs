@@ -38,7 +38,7 @@ pub struct SimPath {
 }
 
 /// What is true of a path as a whole. What a host did to each packet stands in its
-/// [`PacketTruth`](dwell_core::PacketTruth).
+/// [`PacketTruth`].
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Truth {
     /// Rate of the link that the host under test hangs on; `None`: unshaped.
