@@ -192,6 +192,8 @@ pub enum Quantity {
     ClockSkew,
     /// Time from the sending program's stamp to the sender's data link.
     SenderHost,
+    /// Rate of the narrowest link of the path.
+    NarrowLinkCapacity,
     /// Time on the path up to the end link.
     Path,
     /// Serialisation on the end link.
@@ -225,6 +227,7 @@ impl Quantity {
             Self::ClockOffset => "clock_offset",
             Self::ClockSkew => "clock_skew",
             Self::SenderHost => "sender_host",
+            Self::NarrowLinkCapacity => "narrow_link_capacity",
             Self::Path => "path",
             Self::EndLink => "end_link",
             Self::Loss => "loss",

@@ -172,6 +172,9 @@ pub struct PathFacts {
     pub min_size: Bytes,
     /// Resolution of the receiver's clock.
     pub resolution: Nanos,
-    /// Capacity of the end link, where somebody told.
+    /// Capacity of the end link, where it was told or measured.
     pub end_link: Option<BitRate>,
+    /// Capacity of the narrowest link, where it was measured: it sets the smallest dispersion that arrives.
+    #[serde(default)]
+    pub narrow_link: Option<BitRate>,
 }

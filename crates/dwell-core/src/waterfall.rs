@@ -11,7 +11,7 @@
 
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stats::Estimate;
-use crate::train::PathFacts;
+use crate::unit::Bytes;
 
 /// One part of the whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,20 @@ fn application(knee: &Report, stamped: Option<Estimate>) -> Finding {
     }
 }
 
+/// How long `size` takes on a link of that capacity: the faster, the shorter.
+fn serialisation(capacity: &Finding, size: Bytes) -> Finding {
+    let time = |bps: f64| size.bits() as f64 * 1e9 / bps;
+    match capacity {
+        Finding::Value { value, low, high, .. } if *low > 0.0 => {
+            Finding::nanos(time(*value), time(*high), time(*low))
+        }
+        Finding::Bound { bound, side: Side::Lower, reason, .. } if *bound > 0.0 => {
+            Finding::at_most(time(*bound), Unit::Ns, reason)
+        }
+        _ => Finding::unmeasurable("the end link's capacity is not known: contained in the path"),
+    }
+}
+
 /// What the receiver's kernel adds after its own stamp: the rest of the time between its stamp and the program's
 /// when the application stage is taken off. What it takes before its stamp is a part of the path here.
 fn kernel(knee: &Report, stamped: Option<Estimate>) -> Finding {
@@ -86,23 +100,17 @@ fn kernel(knee: &Report, stamped: Option<Estimate>) -> Finding {
 }
 
 impl Waterfall {
-    /// From what the knee and the one-way delay found on a path; `facts` tell the end link's capacity, where it is
-    /// known.
+    /// From what the knee and the one-way delay found on a path with packets of `size`, and from the end link's
+    /// capacity.
     #[must_use]
-    pub fn new(knee: &Report, delay: &Report, facts: &PathFacts) -> Self {
+    pub fn new(knee: &Report, delay: &Report, capacity: &Finding, size: Bytes) -> Self {
         let whole = delay.finding(Quantity::ApparentOneWayDelay);
         let stamped = estimate(&delay.finding(Quantity::PptHeading));
         let sender = match delay.finding(Quantity::SenderHost) {
             found @ Finding::Value { .. } => found,
             _ => Finding::unmeasurable("this host's kernel gave no transmit stamps: contained in the path"),
         };
-        let end_link = match facts.end_link {
-            Some(capacity) => {
-                let time = capacity.nanos_for(facts.min_size);
-                Finding::nanos(time, time, time)
-            }
-            None => Finding::unmeasurable("the end link's capacity is not known: contained in the path"),
-        };
+        let end_link = serialisation(capacity, size);
         let (kernel, application) = (kernel(knee, stamped), application(knee, stamped));
         let path = Self::remainder(&whole, [&sender, &end_link, &kernel, &application]);
         let mut start = 0.0;
@@ -159,10 +167,15 @@ impl Waterfall {
 mod tests {
     use super::*;
     use crate::report::Vantage;
-    use crate::unit::{BitRate, Bytes, Nanos};
 
-    fn facts(end_link: Option<BitRate>) -> PathFacts {
-        PathFacts { max_size: Bytes(1526), min_size: Bytes(72), resolution: Nanos(1), end_link }
+    const SIZE: Bytes = Bytes(72);
+
+    fn mbps(rate: f64) -> Finding {
+        Finding::value(rate * 1e6, rate * 1e6, rate * 1e6, Unit::Bps)
+    }
+
+    fn unknown() -> Finding {
+        Finding::unmeasurable("not asked")
     }
 
     fn value(at: f64) -> Finding {
@@ -189,8 +202,7 @@ mod tests {
 
     #[test]
     fn the_parts_sum_to_the_whole() {
-        let waterfall =
-            Waterfall::new(&knee(value(60e3)), &delay(Some(63e3)), &facts(Some(BitRate::from_mbps(100))));
+        let waterfall = Waterfall::new(&knee(value(60e3)), &delay(Some(63e3)), &mbps(100.0), SIZE);
         assert!((sum(&waterfall) - 100e3).abs() < 1e-6);
         // 100 - 4 - 5.76 (72 B at 100 Mb/s) - 3 - 60.
         let path = waterfall.parts[1].finding.estimate().unwrap();
@@ -204,7 +216,7 @@ mod tests {
     #[test]
     fn a_bound_widens_the_path() {
         let bound = Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion");
-        let waterfall = Waterfall::new(&knee(bound), &delay(None), &facts(None));
+        let waterfall = Waterfall::new(&knee(bound), &delay(None), &unknown(), SIZE);
         let path = &waterfall.parts[1].finding;
         assert_eq!(path.holds(96e3), Some(true));
         assert_eq!(path.holds(29e3), Some(true));
@@ -215,7 +227,7 @@ mod tests {
     #[test]
     fn without_a_whole_there_is_no_path() {
         let nothing = Report::new("one-way-delay", Vantage::Capture);
-        let waterfall = Waterfall::new(&knee(value(60e3)), &nothing, &facts(None));
+        let waterfall = Waterfall::new(&knee(value(60e3)), &nothing, &unknown(), SIZE);
         assert_eq!(waterfall.dominant().map(|(part, _)| part.quantity), None);
         assert!(matches!(waterfall.parts[1].finding, Finding::Unmeasurable { .. }));
     }

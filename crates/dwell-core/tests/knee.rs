@@ -96,7 +96,10 @@ impl Host {
         let stage = self.stage();
         self.stages.push(stage);
         let stamped = first + stage;
-        let later = if second < stamped { stamped + self.model.service } else { second + self.stage() };
+        // A program that has just stamped is not asleep yet: it turns round to its next read.
+        let turn_round = self.model.service.min(1.5) / 2.0;
+        let later =
+            if second < stamped + turn_round { stamped + self.model.service } else { second + self.stage() };
         self.now = sent[1];
         let fates = [(sent[0], stamped), (sent[1], later)].into_iter().enumerate().map(|(i, (sent, at))| {
             let kept = self.dice.uniform() >= self.model.loss;
@@ -132,6 +135,7 @@ impl Path for Host {
             min_size: Bytes(72),
             resolution: self.model.resolution,
             end_link: Some(BitRate((84.0 * 8.0 / self.model.end_link * 1e6) as u64)),
+            narrow_link: None,
         }
     }
 
@@ -209,7 +213,8 @@ fn hosts_that_sleep_and_hosts_that_work() {
     {
         let model = Model { modes: vec![stage], spread, service, ..Model::default() };
         let (worst, held) = score(&model, 10);
-        assert!(worst < 0.04 && held >= 9, "{stage}: {worst} {held}");
+        // Half a microsecond is what the turn-round leaves open, whatever the stage.
+        assert!(worst < (0.5_f64 / stage).max(0.04) && held >= 9, "{stage}: {worst} {held}");
     }
 }
 
@@ -321,7 +326,7 @@ proptest! {
         raw in prop::collection::vec(any::<(i64, i64, i64, i64, bool, u8)>(), 0..120),
     ) {
         let facts =
-            PathFacts { max_size: Bytes(0), min_size: Bytes(0), resolution: Nanos(0), end_link: Some(BitRate(0)) };
+            PathFacts { max_size: Bytes(0), min_size: Bytes(0), resolution: Nanos(0), end_link: Some(BitRate(0)), narrow_link: None };
         let mut knee = Knee::new(KneeConfig::default(), &facts);
         for (a, b, c, d, kept, order) in raw {
             let packet = Packet { size: Bytes(72), hold: Nanos::ZERO };

@@ -66,6 +66,7 @@ impl Path for Link {
             min_size: Bytes(72),
             resolution: Nanos(1),
             end_link: Some(BitRate::from_mbps(100)),
+            narrow_link: None,
         }
     }
 

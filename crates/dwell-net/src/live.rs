@@ -84,8 +84,13 @@ impl LivePath {
         };
         let max_size = largest_reverse.unwrap_or(largest_forward);
         let near_facts = facts::gather(link.local.ip(), link.prober.placed());
-        let facts =
-            PathFacts { max_size, min_size: framing.min_size(), resolution: link.resolution, end_link: None };
+        let facts = PathFacts {
+            max_size,
+            min_size: framing.min_size(),
+            resolution: link.resolution,
+            end_link: None,
+            narrow_link: None,
+        };
         Ok(Self { config, link, facts, near_facts, largest_forward, largest_reverse, idle: Vec::new() })
     }
 

@@ -87,6 +87,7 @@ impl SimPath {
             min_size: ETHERNET_MIN,
             resolution: destination.clock.resolution,
             end_link: None,
+            narrow_link: None,
         };
         Self {
             forward: way(0, links, source, destination),

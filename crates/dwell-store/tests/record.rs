@@ -18,8 +18,13 @@ fn header() -> Header {
         config: [("max-load".to_owned(), "0.02".to_owned())].into(),
         ..Ask::default()
     };
-    let facts =
-        PathFacts { max_size: Bytes(1526), min_size: Bytes(72), resolution: Nanos(1), end_link: None };
+    let facts = PathFacts {
+        max_size: Bytes(1526),
+        min_size: Bytes(72),
+        resolution: Nanos(1),
+        end_link: None,
+        narrow_link: None,
+    };
     Header::now(ask, Some(facts), Circumstances { world: "simulator".into(), ..Circumstances::default() })
 }
 

@@ -110,17 +110,19 @@ impl Run {
         Ok((report, began.elapsed()))
     }
 
-    /// Takes over the end link's capacity from a report, for the methods that follow and for the probing load.
+    /// Takes over the capacities of end link and narrowest link from a report, for the methods that follow and for the
+    /// probing load.
     pub(crate) fn learn_end_link(&mut self, report: &Report) {
-        let known = match report.finding(Quantity::EndLinkCapacity) {
-            Finding::Value { value, .. } => Some(value),
+        let known = |quantity| match report.finding(quantity) {
+            Finding::Value { value, .. } if value >= 1.0 => Some(BitRate(value.round() as u64)),
             // A bound from below is a capacity that is there.
-            Finding::Bound { bound, side: dwell_core::Side::Lower, .. } => Some(bound),
+            Finding::Bound { bound, side: dwell_core::Side::Lower, .. } if bound >= 1.0 => {
+                Some(BitRate(bound.round() as u64))
+            }
             _ => None,
         };
-        if let Some(bps) = known.filter(|bps| *bps >= 1.0) {
-            self.facts.end_link = Some(BitRate(bps.round() as u64));
-        }
+        self.facts.end_link = known(Quantity::EndLinkCapacity).or(self.facts.end_link);
+        self.facts.narrow_link = known(Quantity::NarrowLinkCapacity).or(self.facts.narrow_link);
     }
 
     /// Ends the run and closes its record.

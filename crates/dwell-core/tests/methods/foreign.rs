@@ -49,7 +49,13 @@ fn facts() -> impl Strategy<Value = PathFacts> {
     let sizes = prop_oneof![Just((1526, 87)), any::<(u64, u64)>()];
     let end_link = prop::option::of(prop_oneof![any::<u64>(), Just(0), Just(100_000_000)]);
     (sizes, prop_oneof![Just(Nanos(1)), nanos()], end_link).prop_map(|((max, min), resolution, end_link)| {
-        PathFacts { max_size: Bytes(max), min_size: Bytes(min), resolution, end_link: end_link.map(BitRate) }
+        PathFacts {
+            max_size: Bytes(max),
+            min_size: Bytes(min),
+            resolution,
+            end_link: end_link.map(BitRate),
+            narrow_link: None,
+        }
     })
 }
 

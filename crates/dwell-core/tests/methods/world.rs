@@ -90,6 +90,7 @@ impl World {
                 min_size: Bytes(87),
                 resolution: Nanos(1),
                 end_link: None,
+                narrow_link: None,
             },
             now: 1e9,
             asleep_since: 0.0,

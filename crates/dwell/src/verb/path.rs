@@ -56,7 +56,8 @@ fn name(part: &Part) -> &'static str {
 
 fn waterfall(finished: &Finished) -> Option<Waterfall> {
     let (knee, delay) = (finished.report(KNEE.name())?, finished.report(delay::STAGE)?);
-    Some(Waterfall::new(knee, delay, &finished.facts))
+    let capacity = finished.report(capacity::STAGE)?.finding(Quantity::EndLinkCapacity);
+    Some(Waterfall::new(knee, delay, &capacity, finished.facts.min_size))
 }
 
 fn bars(waterfall: &Waterfall) -> Bars {

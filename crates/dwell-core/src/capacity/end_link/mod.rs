@@ -36,7 +36,7 @@ use crate::method::{LoadLimit, Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::train::{Departure, Direction, Observation, PathFacts, Train};
-use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};
+use crate::unit::{BitRate, Bytes, INTER_FRAME_GAP, Nanos};
 use bursts::Bursts;
 use pairs::{LinkLine, Pairs};
 
@@ -336,13 +336,18 @@ impl Method for EndLink {
         let narrowest = link.filter(|shown| !shown.parted).map(|shown| shown.dispersion.per_byte());
         let line = self.pairs.line(vantage, narrowest, seed).filter(LinkLine::is_known);
         let (finding, warning) = match (link, line) {
-            (Some(shown), line) if shown.parted && !shown.spared => parted(&shown.dispersion.rate(), line),
+            (Some(shown), _) if shown.parted && !shown.spared => parted(&shown.dispersion.rate()),
             (Some(shown), line) => compare(&shown.dispersion.rate(), line, shown.parted),
             // Without bursts the probes stand alone; bursts that do not grow contradict them.
             (None, Some(line)) if shown.is_none() => (value(&rate(&line.slope())), None),
             (None, _) => (self.without_link(shown.map(|shown| shown.dispersion), vantage), None),
         };
         let mut report = Report::new(Self::NAME, vantage).with(Quantity::EndLinkCapacity, finding);
+        if let Some(shown) = link {
+            let rate = shown.dispersion.rate();
+            let narrowest = if shown.parted { parted(&rate).0 } else { value(&rate) };
+            report = report.with(Quantity::NarrowLinkCapacity, narrowest);
+        }
         report.warnings.extend(warning.map(str::to_owned));
         report
     }
@@ -402,26 +407,12 @@ fn value(rate: &Estimate) -> Finding {
     Finding::value(rate.value, rate.low, rate.high, Unit::Bps)
 }
 
-/// What can be said when cross traffic on an earlier link got between the packets of the bursts.
-fn parted(bursts: &Estimate, line: Option<LinkLine>) -> (Finding, Option<&'static str>) {
-    match line {
-        Some(LinkLine::Whole(slope)) if slope.half_width() < 0.1 * slope.value => (
-            value(&rate(&slope)),
-            Some(
-                "cross traffic parts the packets of bursts, so only compound probes count, and whether the end link is \
-                 the narrowest is not told; repeat when it is quieter",
-            ),
-        ),
-        _ => (
-            Finding::at_least(
-                bursts.low,
-                Unit::Bps,
-                "cross traffic on an earlier link parts the packets of bursts, so they come slower than the end link \
-                 could bring them; repeat when it is quieter",
-            ),
-            None,
-        ),
-    }
+/// What can be said when cross traffic on an earlier link got between the packets of the bursts. Compound probes then
+/// follow some link's rate, but whether the end link's or a narrower one's is not told.
+fn parted(bursts: &Estimate) -> (Finding, Option<&'static str>) {
+    let reason = "cross traffic on an earlier link parts the packets of bursts, so they come slower than the end link \
+                  could bring them; repeat when it is quieter";
+    (Finding::at_least(bursts.low, Unit::Bps, reason), None)
 }
 
 /// Which of two rates is the end link's: the narrowest link's by the bursts, or the compound probes'.
@@ -433,15 +424,13 @@ fn compare(narrowest: &Estimate, line: Option<LinkLine>, crossed: bool) -> (Find
     };
     match line {
         Some(LinkLine::Whole(slope)) if agrees(&rate(&slope)) => (finer(&rate(&slope)), None),
-        Some(LinkLine::Whole(slope)) if crossed && rate(&slope).value > narrowest.value => {
-            parted(narrowest, Some(LinkLine::Whole(slope)))
-        }
+        Some(LinkLine::Whole(slope)) if crossed && rate(&slope).value > narrowest.value => parted(narrowest),
         Some(LinkLine::Whole(slope)) if rate(&slope).value > narrowest.value => (
             value(&rate(&slope)),
             Some(
                 "the end link is not the limit: an earlier link is narrower, and only packets far smaller than the \
-                 one they follow reach the end link back to back; take the capacity of the path from bursts or pairs \
-                 of equal packets",
+                 one they follow reach the end link back to back; the figure is right if the end link is at most some \
+                 17 times faster than that one, and too low if it is faster still",
             ),
         ),
         Some(LinkLine::Whole(_)) => (
@@ -453,12 +442,17 @@ fn compare(narrowest: &Estimate, line: Option<LinkLine>, crossed: bool) -> (Find
         // Behind a narrower link the slope would be that of both links together, steeper than the bursts'.
         Some(LinkLine::Upper(slope)) if agrees(&rate(&slope)) => (value(narrowest), None),
         Some(LinkLine::Upper(_)) | None => (
-            value(narrowest),
-            Some(
-                "the receiver's own pace hides small packets, so this is the narrowest link of the path; the end link \
-                 carries at least as much, and more if an earlier link is narrower: kernel stamps of the receiver \
-                 would tell",
+            Finding::at_least(
+                narrowest.low,
+                Unit::Bps,
+                format!(
+                    "the receiver's own pace hides small packets, so what is seen is the narrowest link of the path, \
+                     {}; the end link carries as much, or more if an earlier link is narrower: kernel stamps of the \
+                     receiver would tell",
+                    BitRate(narrowest.value.round() as u64)
+                ),
             ),
+            None,
         ),
     }
 }

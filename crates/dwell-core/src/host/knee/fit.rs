@@ -310,7 +310,10 @@ pub(super) fn quantile_interval(ascending: &[f64], p: f64) -> Option<Estimate> {
 fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimate, resolution: f64) -> Break {
     let stages = sorted(&order.iter().map(|pair| pair.delay - delay.value).collect::<Vec<_>>());
     let gaps = sorted(&order.iter().filter(|pair| waits(pair)).map(|p| p.gap).collect::<Vec<_>>());
-    let service = quantile_interval(&gaps, 0.5).unwrap_or(Estimate { value: 0.0, low: 0.0, high: 0.0 });
+    let sampled = quantile_interval(&gaps, 0.5).unwrap_or(Estimate { value: 0.0, low: 0.0, high: 0.0 });
+    // A gap is a span on the receiver's clock: its grid, and its rate, are in doubt beside the sampling.
+    let doubt = resolution + CLOCK_RATE_DOUBT * sampled.value.abs();
+    let service = Estimate { low: sampled.low - doubt, high: sampled.high + doubt, ..sampled };
     // Pairs well below the border only: beside it lie those whose P_t met a program on its way to sleep.
     let clear = delay.value - 2.0 * (delay.half_width() + resolution);
     let lone: Vec<f64> = order
@@ -331,6 +334,9 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
         delay,
     }
 }
+
+/// By how much a free-running clock's rate may be off.
+const CLOCK_RATE_DOUBT: f64 = 2e-4;
 
 /// The longest turn-round that is reckoned with. A packet that comes after the stamp and before the next read finds
 /// the program awake, so the break lies later than A by the time between those two. It is a part of S, and S tells

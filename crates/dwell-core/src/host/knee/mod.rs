@@ -91,7 +91,7 @@ pub struct Knee {
     config: KneeConfig,
     size: Bytes,
     resolution: Nanos,
-    /// The smallest dispersion that the end link delivers, where its capacity is known.
+    /// The smallest dispersion that the path delivers, where its narrowest link is known.
     floor: Nanos,
     samples: Vec<Sample>,
     origin: Option<(Nanos, Nanos)>,
@@ -111,8 +111,10 @@ impl Knee {
             config,
             size: facts.min_size,
             resolution: facts.resolution.max(Nanos(1)),
-            floor: facts
-                .end_link
+            floor: [facts.end_link, facts.narrow_link]
+                .into_iter()
+                .flatten()
+                .min()
                 .map_or(Nanos::ZERO, |capacity| capacity.time_for(facts.min_size + INTER_FRAME_GAP)),
             samples: Vec::new(),
             origin: None,
@@ -226,7 +228,7 @@ impl Method for Knee {
         self.samples.push(Sample {
             at: (sent - origin.0).as_f64(),
             delay: ((stamp - origin.1) - (sent - origin.0)).as_f64(),
-            // Closer packets than the end link can tell apart reach it queued, one behind the other.
+            // Closer packets than the narrowest link can tell apart reach it queued, one behind the other.
             dispersion: (sent_later - sent).max(self.floor).as_f64(),
             gap,
         });
