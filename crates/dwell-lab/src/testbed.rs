@@ -79,6 +79,8 @@ pub(crate) struct Testbed {
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
     workers: Mutex<Vec<Worker<()>>>,
+    /// Keeps the sender's core awake; what it takes nobody else wanted.
+    awake: Option<Worker<()>>,
     /// Held open for cross traffic.
     _sinks: Vec<UdpSocket>,
 }
@@ -103,6 +105,7 @@ impl Testbed {
             real_time: real_time_permitted(cores),
             stop: Arc::default(),
             workers: Mutex::default(),
+            awake: None,
             _sinks: Vec::new(),
         };
         if cores.apart() {
@@ -111,7 +114,7 @@ impl Testbed {
                 keep_awake(cores, &stop);
                 Ok(())
             })?;
-            testbed.workers().push(awake);
+            testbed.awake = Some(awake);
         }
         match carriage {
             Carriage::Bridge => testbed.wiring.bridge(0)?,
@@ -238,7 +241,8 @@ impl Drop for Testbed {
         if let Some(watch) = &self.watch {
             watch.stop.store(true, Ordering::Relaxed);
         }
-        for worker in std::mem::take(&mut *self.workers()) {
+        let workers = std::mem::take(&mut *self.workers());
+        for worker in workers.into_iter().chain(self.awake.take()) {
             // Nobody is left to tell.
             let _ = worker.join();
         }
