@@ -9,6 +9,18 @@ if ! command -v "${CARGO:-cargo}" >/dev/null 2>&1; then
 	exit 1
 fi
 
+# Formatting and lints come with rustup's usual profile; a smaller one leaves them out.
+for part in rustfmt clippy; do
+	"${CARGO:-cargo}" "$(echo $part | sed 's/rust//')" --version >/dev/null 2>&1 && continue
+	if command -v rustup >/dev/null 2>&1; then
+		say "adding $part"
+		rustup -q component add "$part"
+	else
+		say "missing: $part; install it with this system's package manager, then repeat"
+		exit 1
+	fi
+done
+
 # The lab runs ip and tc; the dependencies' one C library is built with cc.
 packages=""
 command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || packages="$packages iproute2"

@@ -12,6 +12,12 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
+/// The same with digits enough to see an interval of `width`: the offset of two clocks is known to microseconds of seconds.
+fn sized(value: f64, width: f64, unit: Unit) -> String {
+    let fine = unit == Unit::Ns && value.abs() >= 1e9 && width < 1e7;
+    if fine { format!("{:.6}", Nanos::from_f64(value)) } else { figure(value, unit) }
+}
+
 /// A share of one, in per cent.
 pub(crate) fn share(value: f64) -> String {
     let percent = value * 100.0;
@@ -22,7 +28,8 @@ pub(crate) fn share(value: f64) -> String {
 pub(crate) fn cells(finding: &Finding) -> [String; 2] {
     match finding {
         Finding::Value { value, low, high, unit } => {
-            [figure(*value, *unit), format!("{} to {}", figure(*low, *unit), figure(*high, *unit))]
+            let shown = |figure| sized(figure, high - low, *unit);
+            [shown(*value), format!("{} to {}", shown(*low), shown(*high))]
         }
         Finding::Bound { bound, side, unit, reason } => {
             let side = match side {
@@ -56,6 +63,8 @@ mod tests {
         assert_eq!(figure(31_400.0, Unit::Ns), "31.4 us");
         assert_eq!(figure(1e8, Unit::Bps), "100 Mb/s");
         assert_eq!(figure(0.02, Unit::Ratio), "2.0 %");
+        let offset = Finding::nanos(1.500_312e9, 1.500_302e9, 1.500_322e9);
+        assert_eq!(cells(&offset), ["1.500312 s", "1.500302 s to 1.500322 s"]);
         assert_eq!(cells(&Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion"))[0], "at most 67.2 us");
     }
 }

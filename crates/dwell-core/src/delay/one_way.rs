@@ -31,7 +31,7 @@ use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::hull::line_under;
-use crate::stats::quantile::{median, quantile, quantile_of_sorted, sorted};
+use crate::stats::quantile::{median, quantile_interval, sorted};
 use crate::train::{Departure, Direction, Fate, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -65,6 +65,8 @@ impl Default for OneWayDelayConfig {
 
 /// Packets each way in one fleet.
 const ROUND: usize = 25;
+/// So many packets go one way before as many go the other: a live path pays a round trip for each change.
+const IN_TURN: usize = 5;
 /// Fewer packets than this, either way, carry no statement.
 const LEAST: usize = 8;
 
@@ -120,15 +122,20 @@ pub struct Way {
     /// From the receiving kernel's stamp to the program's, where it stamps.
     pub receiver: Option<Estimate>,
     /// 95th percentile of the delay over its least (RFC 5481's delay variation).
-    pub variation: f64,
+    pub variation: Estimate,
 }
 
 fn middle(values: impl Iterator<Item = f64>) -> Option<Estimate> {
-    let ascending = sorted(&values.collect::<Vec<_>>());
-    let n = ascending.len() as f64;
-    let reach = 0.98 / n.sqrt();
-    let at = |p: f64| quantile_of_sorted(&ascending, p.clamp(0.0, 1.0));
-    Some(Estimate { value: at(0.5)?, low: at(0.5 - reach)?, high: at(0.5 + reach)? })
+    quantile_interval(&sorted(&values.collect::<Vec<_>>()), 0.5)
+}
+
+/// The 95 % interval of a share seen in `n` trials (Wilson 1927): not empty where nothing was lost.
+fn wilson(share: f64, n: f64) -> (f64, f64) {
+    let z2 = 1.96 * 1.96;
+    let centre = share + z2 / (2.0 * n);
+    let reach = 1.96 * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z2 / n;
+    (((centre - reach) / scale).max(0.0), ((centre + reach) / scale).min(1.0))
 }
 
 impl OneWayDelay {
@@ -242,7 +249,8 @@ impl OneWayDelay {
                 }
             }
         };
-        let delays: Vec<f64> = lone.iter().map(|l| even(l.wire, l.at)).collect();
+        let delays = sorted(&lone.iter().map(|l| even(l.wire, l.at)).collect::<Vec<_>>());
+        let (late, least) = (quantile_interval(&delays, 0.95)?, *delays.first()?);
         let all = |part: fn(&Lone) -> Option<f64>| {
             lone.iter().all(|l| part(l).is_some()).then(|| middle(lone.iter().filter_map(part))).flatten()
         };
@@ -251,7 +259,7 @@ impl OneWayDelay {
             wire,
             sender: all(|l| l.sender),
             receiver: all(|l| l.receiver),
-            variation: quantile(&delays, 0.95)? - quantile(&delays, 0.0)?,
+            variation: Estimate { value: late.value - least, low: late.low - least, high: late.high - least },
         })
     }
 
@@ -296,7 +304,7 @@ impl Method for OneWayDelay {
             let train = if reversed { train.reversed() } else { train };
             Departure { pause: self.config.pause, train }
         };
-        let fleet: Fleet = (0..2 * round).map(|i| lone(i % 2 == 1)).collect();
+        let fleet: Fleet = (0..2 * round).map(|i| lone(i / IN_TURN % 2 == 1)).collect();
         Step::Send(fleet)
     }
 
@@ -324,10 +332,8 @@ impl Method for OneWayDelay {
         {
             if self.sent[way] > 0 {
                 let share = 1.0 - arrived.len() as f64 / self.sent[way] as f64;
-                let reach = 1.96 * (share * (1.0 - share) / self.sent[way] as f64).sqrt();
-                let finding =
-                    Finding::value(share, (share - reach).max(0.0), (share + reach).min(1.0), Unit::Ratio);
-                report = report.with(quantity, finding);
+                let (low, high) = wilson(share, self.sent[way] as f64);
+                report = report.with(quantity, Finding::value(share, low, high, Unit::Ratio));
             }
         }
         let (forward, reverse, steps) = self.stretch();
@@ -362,7 +368,10 @@ impl Method for OneWayDelay {
             .with(Quantity::OneWayDelay, one_way(&there.wire))
             .with(Quantity::ReverseOneWayDelay, one_way(&back.wire))
             .with(Quantity::RoundTrip, Finding::nanos(round, round - reach_round, round + reach_round))
-            .with(Quantity::DelayVariation, Finding::nanos(there.variation, there.variation, there.variation))
+            .with(
+                Quantity::DelayVariation,
+                Finding::nanos(there.variation.value, there.variation.low, there.variation.high),
+            )
             .with(
                 Quantity::ClockOffset,
                 Finding::nanos(

@@ -1,5 +1,7 @@
 //! Quantiles, and what is made of them.
 
+use super::Estimate;
+
 /// The finite values in ascending order.
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
@@ -53,6 +55,15 @@ pub fn quartiles(values: &[f64]) -> Option<Quartiles> {
     let sorted = sorted(values);
     let at = |p| quantile_of_sorted(&sorted, p);
     Some(Quartiles { p25: at(0.25)?, p50: at(0.5)?, p75: at(0.75)? })
+}
+
+/// The `p`-quantile with the order statistics that hold the population's in 95 % of all samples, by the normal
+/// approximation to the binomial; of finite values in ascending order.
+#[must_use]
+pub fn quantile_interval(ascending: &[f64], p: f64) -> Option<Estimate> {
+    let reach = 1.96 * (p * (1.0 - p) / ascending.len() as f64).sqrt();
+    let at = |p: f64| quantile_of_sorted(ascending, p.clamp(0.0, 1.0));
+    Some(Estimate { value: at(p)?, low: at(p - reach)?, high: at(p + reach)? })
 }
 
 /// The part of `sorted` (ascending) that holds `share` of the values in the shortest interval: where they are densest.

@@ -78,7 +78,7 @@ impl Measuring for Capacity {
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = finished.report(STAGE) else { return Ok(()) };
         document.insert("method".into(), json!(report.method));
-        insert_findings(document, report, &[Quantity::EndLinkCapacity])?;
+        insert_findings(document, report, &[Quantity::EndLinkCapacity, Quantity::NarrowLinkCapacity])?;
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())
     }

@@ -446,8 +446,8 @@ fn compare(narrowest: &Estimate, line: Option<LinkLine>, crossed: bool) -> (Find
                 narrowest.low,
                 Unit::Bps,
                 format!(
-                    "the receiver's own pace hides small packets, so what is seen is the narrowest link of the path, \
-                     {}; the end link carries as much, or more if an earlier link is narrower: kernel stamps of the \
+                    "the receiver's own pace, or the grid of its clock, hides small packets, so what is seen is the narrowest link of the path, \
+                     {}; the end link carries as much, or more if an earlier link is narrower: fine kernel stamps of the \
                      receiver would tell",
                     BitRate(narrowest.value.round() as u64)
                 ),

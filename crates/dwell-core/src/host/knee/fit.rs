@@ -3,7 +3,7 @@
 use crate::clock;
 use crate::stats::Estimate;
 use crate::stats::histogram::half_sample_mode;
-use crate::stats::quantile::{densest, mad, median, quantile, quantile_of_sorted, sorted};
+use crate::stats::quantile::{densest, mad, median, quantile, quantile_interval, quantile_of_sorted, sorted};
 
 /// One pair, in nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -297,14 +297,6 @@ fn late(order: &[Even], waits: impl Fn(&Even) -> bool, border: f64) -> f64 {
     let beside = &above[above.len().saturating_sub(BESIDE)..];
     let missed = beside.iter().filter(|pair| !waits(pair)).count();
     missed as f64 / beside.len().max(1) as f64
-}
-
-/// The order statistics that hold the `p`-quantile of the population in 95 % of all samples.
-pub(super) fn quantile_interval(ascending: &[f64], p: f64) -> Option<Estimate> {
-    let n = ascending.len() as f64;
-    let reach = Z * (p * (1.0 - p) / n).sqrt();
-    let at = |p: f64| quantile_of_sorted(ascending, p.clamp(0.0, 1.0));
-    Some(Estimate { value: at(p)?, low: at(p - reach)?, high: at(p + reach)? })
 }
 
 fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimate, resolution: f64) -> Break {

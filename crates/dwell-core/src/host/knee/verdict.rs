@@ -3,7 +3,7 @@
 use super::{Fit, Knee, Regimes};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
-use crate::stats::quantile::{quantile, sorted};
+use crate::stats::quantile::{quantile, quantile_interval, sorted};
 use crate::unit::Nanos;
 
 /// A bound from the ends of the sweep is taken this far inside it: single pairs at the very end may have been
@@ -147,7 +147,7 @@ impl Knee {
     /// dPPT where every pair is a lone one.
     fn differential_alone(&self) -> Finding {
         let values = sorted(&self.samples.iter().map(|s| s.gap - s.dispersion).collect::<Vec<_>>());
-        match super::fit::quantile_interval(&values, 0.5) {
+        match quantile_interval(&values, 0.5) {
             Some(estimate) => nanos(estimate),
             None => Finding::unmeasurable(self.why_unclear()),
         }
