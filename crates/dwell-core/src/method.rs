@@ -92,6 +92,13 @@ impl Effort {
         }
     }
 
+    /// Share of a link of `capacity` that the run took, over its whole span; `None` without a span or a capacity.
+    #[must_use]
+    pub fn share_of(&self, capacity: BitRate) -> Option<f64> {
+        let room = capacity.0 as f64 * self.span.as_secs_f64();
+        (room > 0.0).then(|| self.bytes.bits() as f64 / room)
+    }
+
     /// Adds another run's cost.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

@@ -43,10 +43,12 @@ pub(crate) fn cells(finding: &Finding) -> [String; 2] {
 }
 
 /// What a run cost, as a line.
-pub(crate) fn cost(effort: &Effort) -> String {
+pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
     let lost = if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", effort.lost) };
+    let load = end_link.and_then(|link| effort.share_of(link));
+    let load = load.map(|load| format!(", {} of the end link", share(load))).unwrap_or_default();
     format!(
-        "{} probes of {} packets ({lost}), {} bytes, {:.1} s",
+        "{} probes of {} packets ({lost}), {} bytes, {:.1} s{load}",
         effort.probes,
         effort.packets,
         effort.bytes.0,

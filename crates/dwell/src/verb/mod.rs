@@ -82,7 +82,7 @@ pub(crate) fn conclude(
         print_json(&document(verb, &finished)?)?;
     } else {
         let mut text = verb.text(&finished, crate::screen::coloured());
-        let _ = writeln!(text, "{}", cost(&finished.effort()));
+        let _ = writeln!(text, "{}", cost(&finished.effort(), finished.facts.end_link));
         print(&text)?;
     }
     if let Some(file) = &output.plot {
@@ -117,6 +117,9 @@ fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
     document.insert("lost".into(), json!(effort.lost));
     document.insert("bytes".into(), json!(effort.bytes));
     document.insert("seconds".into(), json!(effort.span.as_secs_f64()));
+    let limit = finished.ask.config.get("max-load").and_then(|share| share.parse::<f64>().ok());
+    document.insert("max_load".into(), json!(limit));
+    document.insert("load".into(), json!(finished.facts.end_link.and_then(|link| effort.share_of(link))));
     document.insert("circumstances".into(), serde_json::to_value(&finished.circumstances)?);
     Ok(Value::Object(document))
 }
@@ -156,6 +159,6 @@ fn notes(finished: &Finished) -> Vec<String> {
     )];
     notes.extend(host("sender", &here.sender));
     notes.extend(host("receiver", &here.receiver));
-    notes.push(cost(&finished.effort()));
+    notes.push(cost(&finished.effort(), finished.facts.end_link));
     notes
 }
