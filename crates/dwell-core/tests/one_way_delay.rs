@@ -22,7 +22,8 @@ struct Link {
     step: Option<(f64, f64)>,
     loss: bool,
     now: f64,
-    count: u32,
+    /// Packets so far, forward and in reverse.
+    counts: [u32; 2],
 }
 
 impl Default for Link {
@@ -38,7 +39,7 @@ impl Default for Link {
             step: None,
             loss: false,
             now: 0.0,
-            count: 0,
+            counts: [0; 2],
         }
     }
 }
@@ -51,9 +52,10 @@ impl Link {
     }
 
     /// A wait of up to 100 us for every second packet of either way.
-    fn wait(&mut self) -> f64 {
-        self.count += 1;
-        if (self.count / 2).is_multiple_of(2) { f64::from(self.count * 7919 % 100) * 1e3 } else { 0.0 }
+    fn wait(&mut self, forward: bool) -> f64 {
+        let count = &mut self.counts[usize::from(forward)];
+        *count += 1;
+        if count.is_multiple_of(2) { f64::from(*count * 7919 % 100) * 1e3 } else { 0.0 }
     }
 }
 
@@ -75,7 +77,7 @@ impl Path for Link {
             self.now += departure.pause.as_f64();
             let direction = departure.train.direction;
             let forward = direction == Direction::Forward;
-            let delay = if forward { self.there } else { self.back } + self.wait();
+            let delay = if forward { self.there } else { self.back } + self.wait(forward);
             let times = [0.0, self.sender, self.sender + delay, self.sender + delay + self.receiver];
             let [handed, left, reached, stamped] = times.map(|t| self.now + t);
             let read = |at, there| if there { self.there(at) } else { Nanos::from_f64(at) };
