@@ -29,7 +29,9 @@ mod scenario;
 mod times;
 
 pub use clock::Clock;
-pub use link::{CrossKind, CrossSpec, Framing, LinkSpec, Offered, QueueLimit};
+pub use link::{
+    Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Offered, QueueLimit, Reordering, Shaper,
+};
 pub use network::{Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
 pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};

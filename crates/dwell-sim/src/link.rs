@@ -1,17 +1,23 @@
 //! What a link is, as scenario files say it.
 
+mod bundle;
+mod discipline;
+
+pub use bundle::Balance;
+pub use discipline::{Discipline, Reordering, Shaper};
+
 use crate::scenario::quantity_text::{self, QuantityText, RateText, Share, rate_text, read, size_text};
 use crate::times::Times;
 use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD, INTER_FRAME_GAP};
 use dwell_core::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// One store-and-forward link with the queue in front of it.
+/// One store-and-forward link with the queue in front of it, or several between the same two points.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct LinkSpec {
     /// `None`: unshaped, a packet passes in no time.
-    #[serde(with = "rate_or_unshaped")]
+    #[serde(with = "rate_or_unshaped", default = "bundle::no_rate_given")]
     pub rate: Option<BitRate>,
     /// Time that a bit takes to the far end.
     #[serde(with = "quantity_text::duration", default)]
@@ -19,18 +25,40 @@ pub struct LinkSpec {
     /// What the queue holds besides the packet being sent.
     #[serde(default)]
     pub queue: QueueLimit,
+    /// Which of the waiting packets goes next.
+    #[serde(default, skip_serializing_if = "Discipline::is_fifo")]
+    pub discipline: Discipline,
+    /// Holds packets back that would go over a rate, besides the link's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
+    /// Largest IP packet that passes; a larger one is lost without a word. `None`: as large as the path's.
+    #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
     /// What is sent around a packet.
     #[serde(default)]
     pub framing: Framing,
     /// Share of packets that are damaged on the link, after they took its time.
     #[serde(with = "quantity_text::share", default)]
     pub loss: f64,
+    /// Share of packets that come out twice, the copy right behind its original.
+    #[serde(with = "quantity_text::share", default, skip_serializing_if = "is_zero")]
+    pub duplication: f64,
     /// Added to the propagation of each packet; never changes their order.
     #[serde(default)]
     pub jitter: Times,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
     /// Cross traffic that enters here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossSpec>,
+    /// Links between the same two points, over which packets are spread; then nothing else is said here but
+    /// `balance`.
+    #[serde(default, deserialize_with = "bundle::at_least_one", skip_serializing_if = "Vec::is_empty")]
+    pub parallel: Vec<LinkSpec>,
+    /// How packets are spread over `parallel`.
+    #[serde(default, skip_serializing_if = "Balance::is_flow")]
+    pub balance: Balance,
 }
 
 impl LinkSpec {
@@ -41,12 +69,29 @@ impl LinkSpec {
             rate,
             propagation: Nanos::ZERO,
             queue: QueueLimit::default(),
+            discipline: Discipline::default(),
+            shaper: None,
+            mtu: None,
             framing: Framing::default(),
             loss: 0.0,
+            duplication: 0.0,
             jitter: Times::default(),
+            reordering: None,
             cross: Vec::new(),
+            parallel: Vec::new(),
+            balance: Balance::default(),
         }
     }
+
+    /// Several links between the same two points.
+    #[must_use]
+    pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {
+        Self { parallel, balance, ..Self::new(None) }
+    }
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// What goes around a packet on a link.
@@ -152,6 +197,8 @@ pub struct CrossSpec {
     pub size: Bytes,
     /// Links that it passes, the first of them included.
     pub hops: usize,
+    /// Its class where links serve by priority: from 0 to 7, which goes first.
+    pub priority: u8,
 }
 
 /// How packets of cross traffic are spaced.
@@ -186,6 +233,12 @@ struct CrossText {
     size: Bytes,
     #[serde(default = "one_hop")]
     hops: usize,
+    #[serde(default, skip_serializing_if = "is_lowest")]
+    priority: u8,
+}
+
+fn is_lowest(priority: &u8) -> bool {
+    *priority == 0
 }
 
 impl TryFrom<CrossText> for CrossSpec {
@@ -197,7 +250,8 @@ impl TryFrom<CrossText> for CrossSpec {
             (None, Some(rate)) => Offered::Rate(rate.0),
             _ => return Err("cross traffic needs either `load` or `rate`, and not both"),
         };
-        Ok(Self { kind: text.kind, offered, size: text.size, hops: text.hops })
+        let CrossText { kind, size, hops, priority, .. } = text;
+        Ok(Self { kind, offered, size, hops, priority })
     }
 }
 
@@ -207,7 +261,8 @@ impl From<CrossSpec> for CrossText {
             Offered::Load(load) => (Some(Share(load)), None),
             Offered::Rate(rate) => (None, Some(RateText(rate))),
         };
-        Self { kind: spec.kind, load, rate, size: spec.size, hops: spec.hops }
+        let CrossSpec { kind, size, hops, priority, .. } = spec;
+        Self { kind, load, rate, size, hops, priority }
     }
 }
 

@@ -185,6 +185,7 @@ fn the_way_back_is_the_way_there_mirrored() {
         offered: Offered::Rate(BitRate::from_mbps(100)),
         size: Bytes(1526),
         hops: 2,
+        priority: 0,
     };
     assert_eq!(mirror[1].cross, [through]);
     assert_eq!(mirror[0].cross.len(), 1);

@@ -43,8 +43,13 @@ fn the_page_names_every_key() {
         host.wake_up_cold = Some(Times::default());
         host.clock.step = Some(step);
     }
-    let flow =
-        |offered| CrossSpec { kind: CrossKind::Poisson, offered, size: dwell_core::Bytes(100), hops: 1 };
+    let flow = |offered| CrossSpec {
+        kind: CrossKind::Poisson,
+        offered,
+        size: dwell_core::Bytes(100),
+        hops: 1,
+        priority: 0,
+    };
     all.links[0].cross = vec![flow(Offered::Load(0.1)), flow(Offered::Rate(BitRate(1_000)))];
     all.reverse = Some(all.links.clone());
     for line in all.to_toml().lines() {

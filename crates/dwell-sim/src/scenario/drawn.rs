@@ -172,6 +172,7 @@ fn load(rng: &mut Stream, ranges: &Ranges, links: &mut [LinkSpec]) {
                 offered: Offered::Rate(BitRate(bits as u64)),
                 size: CROSS_SIZES[rng.random_range(0..CROSS_SIZES.len())],
                 hops,
+                priority: 0,
             });
         }
     }

@@ -236,6 +236,18 @@ with!(
     size, Bytes, |size: Bytes| size, size_text
 );
 with!(
+    /// A size, where there is one.
+    some_size, Option<Bytes>, Some, |size: Option<Bytes>| size.map(size_text)
+);
+with!(
+    /// A rate.
+    rate, BitRate, |rate: BitRate| rate, rate_text
+);
+with!(
+    /// A rate, where there is one.
+    some_rate, Option<BitRate>, Some, |rate: Option<BitRate>| rate.map(rate_text)
+);
+with!(
     /// A share of one.
     share, f64, |share: Share| share.0, std::convert::identity
 );
