@@ -187,7 +187,8 @@ impl Network {
     }
 
     /// The next time to which the engine must be advanced for the sake of a packet that was injected; `None` when
-    /// no such packet is under way. Never later than the time at which the packet's next fate falls due.
+    /// no such packet is under way. Never later than the time at which the packet's next fate falls due,
+    /// but for a packet that waits for its turn at a fair queue and is pushed out: that is told at the next turn.
     #[must_use]
     pub fn wake_at(&self) -> Option<Nanos> {
         let mut lead = 0;
