@@ -27,10 +27,12 @@ mod path;
 mod random;
 mod scenario;
 mod times;
+mod traffic;
 
 pub use clock::Clock;
-pub use link::{CrossKind, CrossSpec, Framing, LinkSpec, Offered, QueueLimit};
+pub use link::{Framing, LinkSpec, QueueLimit};
 pub use network::{Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
 pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};
 pub use times::{Mode, Times};
+pub use traffic::{CrossKind, CrossSpec, Offered};

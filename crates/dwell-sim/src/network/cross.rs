@@ -1,8 +1,9 @@
 //! A source of cross traffic.
 
 use super::Picos;
-use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
+use crate::link::LinkSpec;
 use crate::random::Stream;
+use crate::traffic::{CrossKind, CrossSpec, Offered};
 use dwell_core::Bytes;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};

@@ -1,7 +1,8 @@
 //! Rules that no single key can check for itself.
 
 use super::{ClockSpec, HostSpec, Scenario};
-use crate::link::{LinkSpec, Offered, QueueLimit};
+use crate::link::{LinkSpec, QueueLimit};
+use crate::traffic::Offered;
 use dwell_core::unit::ETHERNET_OVERHEAD;
 use dwell_core::{Bytes, Nanos};
 

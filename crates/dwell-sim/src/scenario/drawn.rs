@@ -1,9 +1,10 @@
 //! Scenarios drawn at random, to judge methods on paths that nobody chose.
 
 use super::{ClockSpec, HostSpec, LabSpec, Scenario, ethernet_mtu};
-use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
+use crate::link::LinkSpec;
 use crate::random::{Stream, stream};
 use crate::times::{Mode, Times};
+use crate::traffic::{CrossKind, CrossSpec, Offered};
 use dwell_core::{BitRate, Bytes, Nanos};
 use rand::RngExt;
 use std::ops::RangeInclusive;

@@ -11,7 +11,8 @@ pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
 
-use crate::link::{CrossSpec, LinkSpec, Offered};
+use crate::link::LinkSpec;
+use crate::traffic::{CrossSpec, Offered};
 use dwell_core::Bytes;
 use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD};
 use place::{Places, line_of};
