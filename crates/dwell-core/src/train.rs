@@ -143,6 +143,9 @@ pub struct PacketTruth {
     pub left_sender: Nanos,
     /// Its last bit reached the receiving host's data link.
     pub reached_receiver: Nanos,
+    /// How long the receiver's NIC then kept it before it interrupted: IC of papers/002.
+    #[serde(default)]
+    pub held: Nanos,
     /// It was put into the socket queue: the kernel stage K ends, the application stage A begins.
     pub queued: Nanos,
     /// The receiving program's stamp was taken: A ends.

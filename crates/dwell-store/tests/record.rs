@@ -37,6 +37,7 @@ fn passage(at: i64, lost: bool) -> Passage {
         arrival: (!lost).then_some(arrival),
     };
     let truth = PacketTruth {
+        held: Nanos::ZERO,
         handed_over: Nanos(at),
         left_sender: Nanos(at + 1),
         reached_receiver: Nanos(at + 2),
