@@ -32,8 +32,10 @@ mod traffic;
 
 pub use clock::Clock;
 pub use link::{Framing, LinkSpec, QueueLimit};
-pub use network::{Network, Outcome, WhyLost};
+pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
 pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};
 pub use times::{Mode, Times};
-pub use traffic::{CrossKind, CrossSpec, Offered};
+pub use traffic::{
+    CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes, Trace,
+};

@@ -64,7 +64,7 @@ pub(super) struct Hop {
     waiting_bytes: u64,
     /// How long cross traffic of long ago shows in the queue; `None`: all of it must be drawn.
     memory: Option<Picos>,
-    /// Share of the link's time that the sources take.
+    /// Share of the link's time that the sources may take for long.
     load: f64,
     /// When the queue has got over the last packet from before.
     settled: Picos,
@@ -92,7 +92,7 @@ impl Hop {
             packets: 0,
             link: link.clone(),
         };
-        hop.load = hop.sources.iter().map(|source| source.load(hop.busy(source.size))).sum();
+        hop.load = hop.sources.iter().map(|source| source.most).sum();
         hop.memory = hop.memory();
         hop
     }
@@ -100,7 +100,7 @@ impl Hop {
     /// Twenty relaxation times of the queue, each at most s / (1 - sqrt(rho))^2 for packets of s and load rho (that
     /// of M/M/1; Cohen 1982): the difference that the state before it makes has shrunk by exp(-20).
     fn memory(&self) -> Option<Picos> {
-        let longest = self.sources.iter().map(|source| self.busy(source.size)).max()?;
+        let longest = self.sources.iter().map(|source| self.busy(source.largest)).max()?;
         let leaves_here = self.sources.iter().all(|source| source.hops == 1);
         (leaves_here && self.load < 0.95)
             .then(|| (20.0 * longest as f64 / (1.0 - self.load.sqrt()).powi(2)) as Picos)

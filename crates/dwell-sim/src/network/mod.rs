@@ -16,6 +16,7 @@ mod hop;
 
 use crate::link::LinkSpec;
 use crate::random::stream;
+pub use cross::Flow;
 use dwell_core::{Bytes, Nanos};
 use hop::{Exit, Hop, Parcel, Probe};
 

@@ -171,7 +171,7 @@ fn load(rng: &mut Stream, ranges: &Ranges, links: &mut [LinkSpec]) {
             link.cross.push(CrossSpec {
                 kind: if rng.random_bool(0.8) { CrossKind::Poisson } else { CrossKind::Constant },
                 offered: Offered::Rate(BitRate(bits as u64)),
-                size: CROSS_SIZES[rng.random_range(0..CROSS_SIZES.len())],
+                sizes: CROSS_SIZES[rng.random_range(0..CROSS_SIZES.len())].into(),
                 hops,
             });
         }
