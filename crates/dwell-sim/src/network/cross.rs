@@ -177,14 +177,14 @@ impl OnOff {
         let next = start.saturating_add((rng.random::<f64>() * gap) as Picos);
         let burst = Burst { next, end, rng };
         let mut on_off = Self { gap: whole(gap), on, off, resumed: burst.clone(), now: burst };
-        on_off.now.into_bursts(&on_off.on, &on_off.off);
+        on_off.now.skip_silence(&on_off.on, &on_off.off);
         on_off.resumed = on_off.now.clone();
         on_off
     }
 
     fn step(&mut self) -> Picos {
         self.now.next = self.now.next.saturating_add(self.gap);
-        self.now.into_bursts(&self.on, &self.off);
+        self.now.skip_silence(&self.on, &self.off);
         self.now.next
     }
 
@@ -194,7 +194,7 @@ impl OnOff {
             // All packets of this burst before `at`, in one step.
             let packets = (at.min(burst.end) - burst.next - 1) / self.gap + 1;
             burst.next = burst.next.saturating_add(packets.saturating_mul(self.gap));
-            burst.into_bursts(&self.on, &self.off);
+            burst.skip_silence(&self.on, &self.off);
         }
         self.now = burst.clone();
         self.now.next
@@ -203,7 +203,7 @@ impl OnOff {
 
 impl Burst {
     /// What does not come before the end of a burst comes as much after the start of the next.
-    fn into_bursts(&mut self, on: &Periods, off: &Periods) {
+    fn skip_silence(&mut self, on: &Periods, off: &Periods) {
         while self.next >= self.end && self.end < Picos::MAX {
             let start = self.end.saturating_add(whole(off.draw(&mut self.rng)));
             self.next = start.saturating_add(self.next - self.end);
