@@ -3,6 +3,7 @@
 mod check;
 mod check_traffic;
 mod drawn;
+mod drawn_traffic;
 mod error;
 mod host_spec;
 mod place;
