@@ -6,9 +6,10 @@ mod discipline;
 pub use bundle::Balance;
 pub use discipline::{Discipline, Reordering, Shaper};
 
-use crate::scenario::quantity_text::{self, QuantityText, RateText, Share, rate_text, read, size_text};
+use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text};
 use crate::times::Times;
-use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD, INTER_FRAME_GAP};
+use crate::traffic::CrossSpec;
+use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
 use dwell_core::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -183,96 +184,6 @@ impl Serialize for QueueLimit {
             Self::Bytes(size) => to.serialize_str(&size_text(*size)),
         }
     }
-}
-
-/// Traffic that is not ours. It enters at its link and leaves after `hops` links.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "CrossText", into = "CrossText")]
-pub struct CrossSpec {
-    /// How its packets are spaced.
-    pub kind: CrossKind,
-    /// How much of it there is.
-    pub offered: Offered,
-    /// Size of each packet on the wire.
-    pub size: Bytes,
-    /// Links that it passes, the first of them included.
-    pub hops: usize,
-    /// Its class where links serve by priority: from 0 to 7, which goes first.
-    pub priority: u8,
-}
-
-/// How packets of cross traffic are spaced.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CrossKind {
-    /// Evenly, from a random phase.
-    Constant,
-    /// Exponentially, without memory.
-    Poisson,
-}
-
-/// How much cross traffic is offered.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub enum Offered {
-    /// Share of its first link's time that it takes, gaps between frames included.
-    Load(f64),
-    /// Bits per second, preamble to check sequence and gap included.
-    Rate(BitRate),
-}
-
-/// Cross traffic as a scenario file writes it.
-#[derive(Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct CrossText {
-    kind: CrossKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    load: Option<Share>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rate: Option<RateText>,
-    #[serde(with = "quantity_text::size", default = "full_frame")]
-    size: Bytes,
-    #[serde(default = "one_hop")]
-    hops: usize,
-    #[serde(default, skip_serializing_if = "is_lowest")]
-    priority: u8,
-}
-
-fn is_lowest(priority: &u8) -> bool {
-    *priority == 0
-}
-
-impl TryFrom<CrossText> for CrossSpec {
-    type Error = &'static str;
-
-    fn try_from(text: CrossText) -> Result<Self, Self::Error> {
-        let offered = match (text.load, text.rate) {
-            (Some(load), None) => Offered::Load(load.0),
-            (None, Some(rate)) => Offered::Rate(rate.0),
-            _ => return Err("cross traffic needs either `load` or `rate`, and not both"),
-        };
-        let CrossText { kind, size, hops, priority, .. } = text;
-        Ok(Self { kind, offered, size, hops, priority })
-    }
-}
-
-impl From<CrossSpec> for CrossText {
-    fn from(spec: CrossSpec) -> Self {
-        let (load, rate) = match spec.offered {
-            Offered::Load(load) => (Some(Share(load)), None),
-            Offered::Rate(rate) => (None, Some(RateText(rate))),
-        };
-        let CrossSpec { kind, size, hops, priority, .. } = spec;
-        Self { kind, load, rate, size, hops, priority }
-    }
-}
-
-fn one_hop() -> usize {
-    1
-}
-
-/// 1500 bytes of IP in an Ethernet frame with its preamble.
-fn full_frame() -> Bytes {
-    Bytes(1500) + ETHERNET_OVERHEAD
 }
 
 /// A rate, or the word `unshaped`.

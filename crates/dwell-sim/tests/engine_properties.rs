@@ -1,23 +1,40 @@
 //! What holds of the engine on any path, with any packets, however it is stepped.
 
+mod recorded;
+
 use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::{
-    Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Network, Offered, Outcome, QueueLimit,
-    Reordering, Shaper, Times, WhyLost,
+    Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Network, Offered, Outcome, ParetoSpec,
+    QueueLimit, Reordering, Shaper, SizeShare, Sizes, Times, WhyLost,
 };
 use proptest::prelude::*;
 
 prop_compose! {
     fn any_cross(most_hops: usize)(
-        poisson in any::<bool>(),
         load in 0.0..0.5f64,
-        size in 64..2000u64,
+        above in 1.05..20.0f64,
+        on in 10_000..50_000_000i64,
+        shape in 1.05..1.95f64,
+        kind in 0..4,
+        sizes in prop::collection::vec((64..2000u64, 0.1..1.0f64), 1..4),
         hops in 1..=most_hops,
         priority in 0..3u8,
     ) -> CrossSpec {
-        let kind = if poisson { CrossKind::Poisson } else { CrossKind::Constant };
         // A rate, because an unshaped link has no share.
-        CrossSpec { kind, offered: Offered::Rate(BitRate((load * 5e7) as u64 + 1)), size: Bytes(size), hops, priority }
+        let rate = load * 5e7 + 1.0;
+        let peak = BitRate((rate * above) as u64 + 2);
+        let kind = match kind {
+            0 => CrossKind::Constant,
+            1 => CrossKind::Poisson,
+            2 => CrossKind::Pareto(ParetoSpec { shape, on: Nanos(on), off: None, peak }),
+            _ => CrossKind::Capture(recorded::some()),
+        };
+        let share = |(size, weight)| SizeShare { size: Bytes(size), weight };
+        let sizes = match sizes.as_slice() {
+            [(size, _)] => Bytes(*size).into(),
+            _ => Sizes::Mix(sizes.into_iter().map(share).collect()),
+        };
+        CrossSpec { kind, offered: Offered::Rate(BitRate(rate as u64)), sizes, hops, priority }
     }
 }
 
@@ -281,7 +298,11 @@ proptest! {
     fn another_seed_is_another_run_and_the_same_one_the_same(seed: u64) {
         let mut link = LinkSpec::new(Some(BitRate::from_mbps(100)));
         link.cross = vec![CrossSpec {
-            kind: CrossKind::Poisson, offered: Offered::Load(0.5), size: Bytes(1526), hops: 1, priority: 0,
+            kind: CrossKind::Poisson,
+            offered: Offered::Load(0.5),
+            sizes: Bytes(1526).into(),
+            hops: 1,
+            priority: 0,
         }];
         let packets = vec![(500_000, 100); 50];
         let links = [link];

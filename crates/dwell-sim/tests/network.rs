@@ -88,7 +88,7 @@ fn advancing_in_real_time_changes_nothing() {
     let poisson = |load, hops| CrossSpec {
         kind: CrossKind::Poisson,
         offered: Offered::Load(load),
-        size: Bytes(500),
+        sizes: Bytes(500).into(),
         hops,
         priority: 0,
     };

@@ -183,7 +183,7 @@ fn the_way_back_is_the_way_there_mirrored() {
     let through = CrossSpec {
         kind: CrossKind::Poisson,
         offered: Offered::Rate(BitRate::from_mbps(100)),
-        size: Bytes(1526),
+        sizes: Bytes(1526).into(),
         hops: 2,
         priority: 0,
     };

@@ -59,7 +59,7 @@ fn unknown_keys_and_words() {
         "[[links.cross]]\nkind = \"bursty\"\nload = 0.1",
         5,
         "links[0].cross[0].kind",
-        "`constant` or `poisson`",
+        "one of `constant`, `poisson`, `pareto`, `capture`",
     );
     refused("framing = \"token-ring\"", 4, "links[0].framing", "`ethernet` or `none`");
     refused("jitter = { gamma = {} }", 4, "links[0].jitter.gamma", "`uniform`, `normal`");
@@ -155,14 +155,15 @@ fn cross_traffic_that_cannot_be() {
     refused(&cross("load = 0.1\nhops = 2"), 7, "links[0].cross[0].hops", "from this link on, 1 to 1");
     refused(&cross("load = 0.1\nhops = 0"), 7, "links[0].cross[0].hops", "out of range");
     refused(&cross("load = 0.1\nsize = \"0 B\""), 7, "links[0].cross[0].size", "1 to 65561 B");
-    refused(&cross("load = 20"), 2, "links[0]", "asks for 2000 % of this link; at most 1000 %");
+    refused(&cross("load = 20"), 2, "links[0]", "asks for 2000.0 % of this link; a link carries 100 %");
+    refused(&cross("load = \"100.1 %\""), 2, "links[0]", "asks for 100.1 % of this link");
     let unshaped = "[[links]]\nrate = \"unshaped\"\n[[links.cross]]\nkind = \"constant\"\nload = 0.1";
     refused(unshaped, 8, "links[1].cross[0].load", "give `rate` instead");
     let full = "queue = \"unlimited\"\n[[links.cross]]\nkind = \"poisson\"\nload = \"100 %\"";
     refused(full, 2, "links[0]", "an unlimited queue needs less than 100 %");
     // Two links, and the flow that enters at the first overloads the second.
     let further = "[[links.cross]]\nkind = \"poisson\"\nload = 0.5\nhops = 2\n[[links]]\nrate = \"10 Mb/s\"\nqueue = \"unlimited\"";
-    refused(further, 8, "links[1]", "asks for 500 %");
+    refused(further, 8, "links[1]", "asks for 500.0 %");
 }
 
 #[test]

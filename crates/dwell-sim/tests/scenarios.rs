@@ -1,8 +1,10 @@
 //! The scenario files that come with Dwell, and the page that describes them.
 
-use dwell_core::{BitRate, Nanos};
+mod recorded;
+
+use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::nic::{NicChange, NicSpec};
-use dwell_sim::{ClockStep, CrossKind, CrossSpec, Offered, Scenario, Times};
+use dwell_sim::{ClockStep, CrossKind, CrossSpec, Offered, ParetoSpec, Scenario, SizeShare, Sizes, Times};
 use std::path::Path;
 
 #[test]
@@ -53,14 +55,14 @@ fn the_page_names_every_key() {
         let to = NicSpec::Hold { period: Nanos(1_000), frames: Some(3) };
         host.nic_change = Some(NicChange { at: Nanos(1), to });
     }
-    let flow = |offered| CrossSpec {
-        kind: CrossKind::Poisson,
-        offered,
-        size: dwell_core::Bytes(100),
-        hops: 1,
-        priority: 0,
-    };
-    all.links[0].cross = vec![flow(Offered::Load(0.1)), flow(Offered::Rate(BitRate(1_000)))];
+    let flow = |kind, offered, sizes| CrossSpec { kind, offered, sizes, hops: 1, priority: 1 };
+    let pareto = ParetoSpec { shape: 1.5, on: Nanos(1), off: Some(Nanos(1)), peak: BitRate(1_000) };
+    let mix = Sizes::Mix(vec![SizeShare { size: Bytes(100), weight: 1.0 }]);
+    all.links[0].cross = vec![
+        flow(CrossKind::Poisson, Offered::Load(0.1), Bytes(100).into()),
+        flow(CrossKind::Pareto(pareto), Offered::Rate(BitRate(1_000)), mix),
+        flow(CrossKind::Capture(recorded::some()), Offered::Own, Sizes::Own),
+    ];
     all.reverse = Some(all.links.clone());
     for line in all.to_toml().lines() {
         let name = line.trim_matches(['[', ']']).split(" = ").next().unwrap().trim();

@@ -178,7 +178,9 @@ impl Backlog {
     fn lane_of(&self, parcel: &Parcel) -> usize {
         match (&self.turn, parcel) {
             (Turn::Highest { probes }, Parcel::Probe(_)) => usize::from(*probes).min(CLASSES - 1),
-            (Turn::Highest { .. }, Parcel::Cross { flow, .. }) => usize::from(flow.priority).min(CLASSES - 1),
+            (Turn::Highest { .. }, Parcel::Cross { owner, .. }) => {
+                usize::from(owner.priority).min(CLASSES - 1)
+            }
             (Turn::Round { .. }, parcel) => parcel.flow_number() as usize,
         }
     }

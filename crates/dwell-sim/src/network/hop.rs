@@ -23,9 +23,9 @@ pub(super) struct Probe {
 
 /// Whose packet it is, where links tell flows or classes apart.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Flow {
-    /// From 1 on; the injected packets are flow 0.
-    pub(super) number: u32,
+pub(super) struct Owner {
+    /// Number of its flow, from 1 on; the injected packets are flow 0.
+    pub(super) flow: u32,
     pub(super) priority: u8,
 }
 
@@ -35,14 +35,14 @@ pub(super) enum Parcel {
     /// Injected.
     Probe(Probe),
     /// Of cross traffic, with the links that it still passes.
-    Cross { links_left: usize, flow: Flow },
+    Cross { links_left: usize, owner: Owner },
 }
 
 impl Parcel {
     pub(super) fn flow_number(&self) -> u32 {
         match self {
             Self::Probe(_) => 0,
-            Self::Cross { flow, .. } => flow.number,
+            Self::Cross { owner, .. } => owner.flow,
         }
     }
 
@@ -81,8 +81,8 @@ pub(super) struct Hop {
     /// Larger packets do not pass.
     largest: Bytes,
     sources: Vec<Source>,
-    /// Of each source.
-    flows: Vec<Flow>,
+    /// Of each source's packets.
+    owners: Vec<Owner>,
     /// From the link before, or injected; in order of time.
     arrivals: VecDeque<Arrival>,
     /// When the injected ones among `arrivals` come.
@@ -99,7 +99,7 @@ pub(super) struct Hop {
     backlog: Option<Backlog>,
     /// How long cross traffic of long ago shows in the queue; `None`: all of it must be drawn.
     memory: Option<Picos>,
-    /// Share of the link's time that the sources take.
+    /// Share of the link's time that the sources may take for long.
     load: f64,
     /// When the queue has got over the last packet from before.
     settled: Picos,
@@ -111,10 +111,10 @@ impl Hop {
     /// `streams` gives the random stream of each part of the link; its flows are numbered from `first_flow` on.
     pub(super) fn new(link: &LinkSpec, first_flow: u32, streams: impl Fn(u64) -> Stream) -> Self {
         let numbered = link.cross.iter().zip(first_flow..).zip(1..);
-        let (sources, flows) = numbered
-            .filter_map(|((spec, number), part)| {
-                let flow = Flow { number, priority: spec.priority };
-                Source::new(spec, link, streams(part)).map(|source| (source, flow))
+        let (sources, owners) = numbered
+            .filter_map(|((spec, flow), part)| {
+                let owner = Owner { flow, priority: spec.priority };
+                Source::new(spec, link, streams(part)).map(|source| (source, owner))
             })
             .unzip();
         let mut hop = Self {
@@ -122,7 +122,7 @@ impl Hop {
             propagation: link.propagation.0.saturating_mul(super::PICOS),
             largest: link.mtu.map_or(Bytes(u64::MAX), |mtu| mtu + ETHERNET_OVERHEAD),
             sources,
-            flows,
+            owners,
             arrivals: VecDeque::new(),
             probe_arrivals: VecDeque::new(),
             free: 0,
@@ -138,7 +138,7 @@ impl Hop {
             packets: 0,
             link: link.clone(),
         };
-        hop.load = hop.sources.iter().map(|source| source.load(hop.busy(source.size))).sum();
+        hop.load = hop.sources.iter().map(|source| source.most).sum();
         hop.memory = hop.memory();
         hop
     }
@@ -146,7 +146,7 @@ impl Hop {
     /// Twenty relaxation times of the queue, each at most s / (1 - sqrt(rho))^2 for packets of s and load rho (that
     /// of M/M/1; Cohen 1982): the difference that the state before it makes has shrunk by exp(-20).
     fn memory(&self) -> Option<Picos> {
-        let longest = self.sources.iter().map(|source| self.busy(source.size)).max()?;
+        let longest = self.sources.iter().map(|source| self.busy(source.largest)).max()?;
         let leaves_here = self.sources.iter().all(|source| source.hops == 1);
         // A bucket that was emptied long ago may not be full yet.
         (leaves_here && self.bucket.is_none() && self.load < 0.95)
@@ -191,7 +191,8 @@ impl Hop {
 
     /// Packets for each picosecond that enter here and go on to the next link.
     pub(super) fn going_on(&self) -> f64 {
-        self.sources.iter().filter(|source| source.hops > 1).map(|source| source.load(1)).sum()
+        let going_on = self.link.cross.iter().filter(|cross| cross.hops > 1);
+        going_on.map(|cross| cross.packets_per_second(&self.link) * 1e-12).sum()
     }
 
     /// Given that everything that arrives here up to `horizon` is known: up to when is everything known that comes
@@ -220,7 +221,7 @@ impl Hop {
                     let source = &mut self.sources[index];
                     let (size, links_left) = (source.size, source.hops);
                     source.step();
-                    let parcel = Parcel::Cross { links_left, flow: self.flows[index] };
+                    let parcel = Parcel::Cross { links_left, owner: self.owners[index] };
                     self.carry(Arrival { at, size, parcel }, &mut exits);
                 }
                 (_, Some(at)) if at <= horizon => {
@@ -362,7 +363,7 @@ impl Hop {
         let Arrival { at: came, size, parcel } = arrival;
         let parcel = match parcel {
             Parcel::Cross { links_left: 1, .. } => return,
-            Parcel::Cross { links_left, flow } => Parcel::Cross { links_left: links_left - 1, flow },
+            Parcel::Cross { links_left, owner } => Parcel::Cross { links_left: links_left - 1, owner },
             Parcel::Probe(Probe { key, waited, departed }) => Parcel::Probe(Probe {
                 key,
                 waited: waited + (start - came),

@@ -23,6 +23,7 @@ mod in_order;
 mod section;
 
 use crate::link::LinkSpec;
+pub use cross::Flow;
 use dwell_core::{BitRate, Bytes, Nanos};
 use hop::{Exit, Parcel, Probe};
 use section::Section;

@@ -1,16 +1,16 @@
 //! Rules that no single key can check for itself.
 
+use super::check_traffic as traffic;
 use super::{ClockSpec, HostSpec, Scenario};
-use crate::link::{LinkSpec, Offered, QueueLimit};
+use crate::link::{LinkSpec, QueueLimit};
 use dwell_core::unit::ETHERNET_OVERHEAD;
 use dwell_core::{Bytes, Nanos};
 
 /// A key, and what is wrong with it.
-type Problem = (String, String);
+pub(super) type Problem = (String, String);
 
 const MOST_LINKS: usize = 64;
 const MTU: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
-const CROSS_SIZE: std::ops::RangeInclusive<Bytes> = Bytes(1)..=Bytes(65_561);
 const RESOLUTION: std::ops::RangeInclusive<Nanos> = Nanos(1)..=Nanos(1_000_000);
 
 /// The first rule that `scenario` breaks.
@@ -76,38 +76,25 @@ fn links(at: &str, links: &[LinkSpec], mtu: Bytes) -> Option<Problem> {
         }
         for (number, cross) in link.cross.iter().enumerate() {
             let here = format!("{here}.cross[{number}]");
-            let most = links.len() - index;
-            if !(1..=most).contains(&cross.hops) {
-                let problem = format!("{} is out of range: from this link on, 1 to {most}", cross.hops);
-                return Some((format!("{here}.hops"), problem));
-            }
-            if !CROSS_SIZE.contains(&cross.size) {
-                let problem = format!("{} is out of range: 1 to 65561 B", cross.size);
-                return Some((format!("{here}.size"), problem));
-            }
-            let bits = match (cross.offered, link.rate) {
-                (Offered::Rate(rate), _) => rate.0 as f64,
-                (Offered::Load(_), None) => {
-                    let problem =
-                        "an unshaped link has no rate to take a share of; give `rate` instead".to_owned();
-                    return Some((format!("{here}.load"), problem));
-                }
-                (Offered::Load(load), Some(rate)) => load * rate.0 as f64,
+            let bits = match traffic::offered(&here, cross, &links[index..]) {
+                Ok(bits) => bits,
+                Err(problem) => return Some(problem),
             };
             for passed in index..index + cross.hops {
                 load[passed] += links[passed].rate.map_or(0.0, |rate| bits / rate.0 as f64);
             }
         }
     }
+    // A few flows of exact shares may add up to a whole, and a little more in floating point.
     let overloaded = links.iter().zip(&load).position(|(link, load)| match link.queue {
         QueueLimit::Unlimited => *load >= 1.0,
-        _ => *load > 10.0,
+        _ => *load > 1.0 + 1e-9,
     })?;
     let limit = if links[overloaded].queue == QueueLimit::Unlimited {
         "an unlimited queue needs less than 100 %"
     } else {
-        "at most 1000 % is allowed"
+        "a link carries 100 %"
     };
-    let problem = format!("cross traffic asks for {:.0} % of this link; {limit}", load[overloaded] * 100.0);
+    let problem = format!("cross traffic asks for {:.1} % of this link; {limit}", load[overloaded] * 100.0);
     Some((format!("{at}[{overloaded}]"), problem))
 }
