@@ -225,3 +225,6 @@ impl Network {
 fn rounded(at: Picos) -> Nanos {
     Nanos(at.saturating_add(PICOS / 2).div_euclid(PICOS))
 }
+
+#[cfg(test)]
+mod tests;
