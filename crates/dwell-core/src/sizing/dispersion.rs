@@ -20,7 +20,7 @@ impl Crossing {
     }
 
     fn queue(&self, count: u32, link: &Link) -> f64 {
-        f64::from(count) * (link.time(self.size) + link.spacing())
+        f64::from(count) * link.occupied(self.size)
     }
 
     /// (27) Qh_i = sum over u of zeta_u / c_(i+1)

@@ -52,6 +52,12 @@ impl Link {
         self.rate.nanos_for(size.max(self.least))
     }
 
+    /// Nanoseconds that a packet takes of the link, with the gap after it.
+    #[must_use]
+    pub fn occupied(&self, size: Bytes) -> f64 {
+        self.time(size) + self.spacing()
+    }
+
     /// gamma_i in nanoseconds.
     fn spacing(&self) -> f64 {
         self.rate.nanos_for(self.gap)
@@ -88,7 +94,7 @@ pub fn trailing_sizes(usual: [Bytes; 2], least: Bytes, step: Bytes, most: Bytes)
 /// apart; a link after it can add to that, none can take it back.
 #[must_use]
 pub fn smallest_stage(path: &[Link], smallest: Bytes) -> f64 {
-    path.iter().map(|link| link.time(smallest) + link.spacing()).fold(0.0, f64::max)
+    path.iter().map(|link| link.occupied(smallest)).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
