@@ -1,7 +1,8 @@
 //! Sizing against the dispersion model, on any path: what the closed forms promise, (24)-(26) keep.
 
-use dwell_core::sizing::{Crossing, Link, disperse, ratio};
-use dwell_core::{BitRate, Bytes};
+use dwell_core::host::salehin2015::{GapFigures, solve};
+use dwell_core::sizing::{Crossing, Link, clock, disperse, ratio};
+use dwell_core::{BitRate, Bytes, Nanos};
 use proptest::prelude::*;
 
 /// Less than a thousandth of a nanosecond is rounding.
@@ -113,4 +114,69 @@ proptest! {
         crossings[at] = Crossing { ahead: 0, between: count, size: Bytes(700) };
         prop_assert!(gap(&crossings) >= quiet - NOTHING);
     }
+}
+
+/// A clock of resolution `tick` reads two stamps `gap` apart, the first `phase` after a tick.
+fn read(gap: f64, phase: f64, tick: f64) -> f64 {
+    ((phase + gap) / tick).floor() * tick - (phase / tick).floor() * tick
+}
+
+/// PPT_t, PPT_h, PPT_avg, dPPT and the slope from average gaps of 87 and 112 B at 100 Mb/s.
+fn solved(gaps: [f64; 2]) -> [f64; 5] {
+    let figures = |size, avg| GapFigures { size: Bytes(size), low: avg - 10.0, high: avg + 10.0, avg };
+    let found = solve(&figures(87, gaps[0]), &figures(112, gaps[1]), Some(960.0));
+    [found.trailing, found.heading, found.average, found.differential, found.m_avg]
+}
+
+fn errors(tick: i64, n: usize) -> [clock::Error; 5] {
+    let of = clock::salehin2015(Nanos(tick), [Bytes(87), Bytes(112)], 2_000.0, n);
+    // The slope's error is a share of 0.08 us a byte.
+    let slope = clock::Error { most: of.slope.most * 80.0, even: of.slope.even * 80.0 };
+    [of.trailing, of.heading, of.average, of.differential, slope]
+}
+
+proptest! {
+    /// However the gaps lie between ticks, no figure is off by more than its bound.
+    #[test]
+    fn no_clock_moves_an_estimate_beyond_its_bound(
+        tick in 1i64..20_000,
+        phases in prop::collection::vec((0.0..1.0f64, 0.0..1.0f64), 1..30),
+        true_gaps in (1_000.0..100_000.0f64, 1_000.0..100_000.0f64),
+    ) {
+        let t = tick as f64;
+        let average = |gap: f64, phase: &dyn Fn(&(f64, f64)) -> f64| {
+            phases.iter().map(|at| read(gap, phase(at) * t, t)).sum::<f64>() / phases.len() as f64
+        };
+        let seen = [average(true_gaps.0, &|at| at.0), average(true_gaps.1, &|at| at.1)];
+        let (true_figures, found) = (solved([true_gaps.0, true_gaps.1]), solved(seen));
+        for ((truth, found), error) in true_figures.into_iter().zip(found).zip(errors(tick, phases.len())) {
+            prop_assert!((found - truth).abs() <= error.most + 1e-6, "{found} for {truth}, {error:?}");
+        }
+    }
+}
+
+/// With phases spread evenly, at least 95 of 100 runs stay within the smaller bound. Half a tick is the worst gap: it is
+/// read a whole tick too long or too short with even chances.
+#[test]
+fn evenly_spread_gaps_average_the_clock_away() {
+    let (tick, n, runs) = (1_000.0, 50, 2_000);
+    let true_gaps = [7_500.0, 9_500.0];
+    // A linear congruence: the same every time.
+    let mut state = 0u64;
+    let mut phase = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64 * tick
+    };
+    let mut held = [0; 5];
+    for _ in 0..runs {
+        let seen = true_gaps.map(|gap| (0..n).map(|_| read(gap, phase(), tick)).sum::<f64>() / n as f64);
+        let (truth, found) = (solved(true_gaps), solved(seen));
+        for (i, error) in errors(1_000, n).into_iter().enumerate() {
+            held[i] += usize::from((found[i] - truth[i]).abs() <= error.even + 1e-9);
+        }
+    }
+    // 95 % less three deviations of 2,000 draws.
+    assert!(held.iter().all(|held| *held as f64 >= 0.935 * runs as f64), "{held:?} of {runs}");
+    // Nor is it idle: nearly all would be within 'at most'.
+    assert!(held.iter().all(|held| (*held as f64) < 0.99 * runs as f64), "{held:?} of {runs}");
 }

@@ -6,7 +6,8 @@
 //! left (95 %) where the gaps fall evenly between ticks: the error of one gap then has no bias and a deviation of at most
 //! R / 2 (it is a whole tick too large or too small, in the share that makes it right on average), and n gaps average it.
 
-use crate::unit::{Bytes, Nanos};
+use crate::stats::quantile::sorted;
+use crate::unit::{BitRate, Bytes, Nanos};
 
 /// The error of one estimate by resolution alone; nanoseconds, or a share of the estimate, as the function says.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -87,11 +88,20 @@ const SLOPED: f64 = 0.75;
 /// Half of all pairs of packets in a burst are at least this share of it apart: (1 - x)^2 of them are more than x apart.
 const MEDIAN_REACH: f64 = 0.292_893;
 
-/// Of the capacity that `end-link` reads from bursts, as a share of it, where a burst lasts `span` nanoseconds: the slope
-/// is the median over all pairs of its packets, half of which are off by at most a tick over their distance.
+/// Of the capacity that `end-link` finds on a path whose end link is the narrowest, as a share of it. A burst lasts `span`
+/// nanoseconds, and compound probes
+/// have these trailing `sizes`. Both slopes that it may report are medians over pairs, and a median is off by no more than
+/// half of them are: of stamps by a tick over the packets' distance, of gaps by two ticks over the sizes' difference.
 #[must_use]
-pub fn end_link(resolution: Nanos, span: f64) -> Error {
-    let most = resolution.as_f64() / (MEDIAN_REACH * SLOPED * span);
+pub fn end_link(resolution: Nanos, span: f64, sizes: &[Bytes], capacity: BitRate) -> Error {
+    let bursts = resolution.as_f64() / (MEDIAN_REACH * SLOPED * span);
+    let pairs =
+        sizes.iter().enumerate().flat_map(|(i, one)| sizes[..i].iter().map(|two| one.0.abs_diff(two.0)));
+    let apart = sorted(&pairs.map(|bytes| bytes as f64).collect::<Vec<_>>());
+    let probes = apart
+        .get(apart.len().saturating_sub(1) / 2)
+        .map_or(0.0, |bytes| 2.0 * resolution.as_f64() / capacity.nanos_for(Bytes(*bytes as u64)));
+    let most = bursts.max(probes);
     Error { most, even: most }
 }
 

@@ -88,7 +88,7 @@ impl Panel for Ratios {
                 held(bold(15, *colour), side, VPos::Center),
             )])?;
         }
-        names.push((Swatch::Line(GREY), format!("capacity, {} Mb/s", plain(self.capacity))));
+        names.push((Swatch::Dashes(GREY), format!("capacity, {} Mb/s", plain(self.capacity))));
         legend(&strip, 84, &names)
     }
 }

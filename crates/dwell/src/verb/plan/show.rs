@@ -6,6 +6,7 @@ use crate::figure::{cells, share};
 use crate::picture::{Panel, Ratios, Sized};
 use crate::screen::table;
 use anyhow::Result;
+use dwell_core::host::{KneeConfig, salehin2015};
 use dwell_core::sizing::{Crossing, LinkGap, clock, disperse, estimated_capacity, ratio, smallest_stage};
 use dwell_core::{BitRate, Bytes, Effort, Finding, Nanos, Unit};
 use serde_json::{Value, json};
@@ -68,8 +69,8 @@ impl Plan {
         let flat = clock::salehin2017(self.resolution, self.probes);
         add("salehin2017", "flat gap", flat, Unit::Ns, "(6): one average gap");
         if let Some(cost) = self.cost("end-link").filter(|cost| cost.burst > Nanos::ZERO) {
-            let off = clock::end_link(self.resolution, cost.burst.as_f64());
-            add("end-link", "capacity", off, Unit::Ratio, "a tick over the length of a burst");
+            let off = clock::end_link(self.resolution, cost.burst.as_f64(), &cost.trailing, self.end());
+            add("end-link", "capacity", off, Unit::Ratio, "slopes over bursts and over sizes");
         }
         errors
     }
@@ -86,7 +87,7 @@ fn time(ns: f64) -> String {
 
 fn error_text(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Ratio if value < 1e-3 => format!("{:.2} %", value * 100.0),
+        Unit::Ratio if value < 1e-3 => format!("{:.1} ppm", value * 1e6),
         Unit::Ratio => share(value),
         _ => time(value),
     }
@@ -243,10 +244,11 @@ fn costs(plan: &Plan, text: &mut String) {
     let _ = writeln!(
         text,
         "Cost of a run; the published schemes with {} probes of each size, {} apart (`dwell ppt` pauses {}). In brackets\nwhat 95 \
-         of 100 runs of the simulator keep to: those methods look at what comes back.\n{}\n",
+         of 100 runs of the simulator keep to, for methods that look at what comes back; `knee` sends {} pairs at most.\n{}\n",
         plan.probes,
         plan.pause,
-        dwell_core::host::salehin2015::Config::default().pause,
+        salehin2015::Config::default().pause,
+        KneeConfig::default().budget,
         table.trim_fmt()
     );
 }
@@ -363,7 +365,7 @@ pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) 
     let smallest = plan.given.least.0.min(plan.heading.0);
     let mbps = |rate: BitRate| rate.0 as f64 / 1e6;
     let series = plan.crossings.iter().map(|(count, crossings)| {
-        let points = (smallest..=plan.heading.0).rev().map(|size| {
+        let points = drawn_sizes(smallest, plan.heading.0).into_iter().map(|size| {
             let shown = estimated_capacity(&plan.path, plan.heading, Bytes(size), crossings);
             (plan.alpha(size as f64), mbps(shown.unwrap_or_default()))
         });
@@ -375,11 +377,11 @@ pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) 
     let ratios = Ratios { capacity: mbps(plan.end()), series: series.collect() };
     let title = match plan.largest {
         Some(largest) => format!(
-            "A ratio of at least {:.2} shows {} as it is",
+            "A packet-size ratio of {:.2} or more shows the end link as it is, {}",
             (plan.alpha(largest) * 100.0).ceil() / 100.0,
             plan.end()
         ),
-        None => format!("No packet-size ratio shows {} as it is", plan.end()),
+        None => format!("No packet-size ratio shows the end link as it is, {}", plan.end()),
     };
     let crossed: Vec<String> = (0..plan.path.len())
         .filter(|i| plan.crossings.iter().any(|(_, at)| at[*i] != Crossing::default()))
@@ -393,4 +395,17 @@ pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) 
         notes.push(format!("cross traffic enters links {}", crossed.join(", ")));
     }
     (title, notes, vec![Box::new(ratios)])
+}
+
+/// Sizes whose ratios lie far enough apart to be drawn, the largest first: of the large ones not each byte.
+fn drawn_sizes(smallest: u64, largest: u64) -> Vec<u64> {
+    let alpha = |size: u64| largest as f64 / size as f64;
+    let apart = (alpha(smallest) - 1.0) / 300.0;
+    let mut sizes = vec![largest];
+    for size in (smallest..largest).rev() {
+        if size == smallest || alpha(size) >= alpha(*sizes.last().unwrap_or(&largest)) + apart {
+            sizes.push(size);
+        }
+    }
+    sizes
 }
