@@ -12,6 +12,9 @@ use dwell_sim::{Scenario, SimPath};
 /// ones with a probability of 1 - 2 / (n + 1): 95 %.
 const REHEARSALS: u64 = 39;
 
+/// The name of `knee`.
+pub(super) const KNEE: &str = "knee";
+
 /// What decides about cost.
 pub(super) struct Settings {
     /// Probes of each size, of the published schemes.
@@ -58,7 +61,7 @@ pub(super) fn costs(scenario: &Scenario, settings: &Settings) -> Result<Vec<Cost
         Box::new(EndLink::new(Default::default(), &unknown))
     })?);
     let limit = Some(settings.limit);
-    costs.push(varying("knee", &quiet, limit, settings.seed, &|| {
+    costs.push(varying(KNEE, &quiet, limit, settings.seed, &|| {
         Box::new(Knee::new(Default::default(), facts))
     })?);
     if let Some(trailing) = settings.trailing {

@@ -3,7 +3,7 @@
 use crate::failure::bad_argument;
 use crate::target::load;
 use anyhow::{Context, Result, anyhow};
-use dwell_core::sizing::Link;
+use dwell_core::sizing::{Link, ratio};
 use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD};
 use dwell_core::{BitRate, Bytes, Finding, Nanos, Quantity, Side, Unit};
 use dwell_sim::{Framing, Scenario};
@@ -16,6 +16,9 @@ use std::path::Path;
 
 /// The longest JSON document that is read.
 const MOST_JSON: u64 = 16 << 20;
+
+/// The largest IP packet of a path of which nothing else is told.
+const MTU: Bytes = Bytes(1500);
 
 /// A path to plan for.
 pub(super) struct Given {
@@ -109,8 +112,12 @@ impl Given {
     fn result(document: &Value, name: String, told: &Told) -> Result<Self> {
         let find = |quantity: Quantity| -> Result<Option<Finding>> {
             let Some(value) = document.get(quantity.name()) else { return Ok(None) };
-            let finding = serde_json::from_value(value.clone());
-            finding.map(Some).map_err(|error| bad_argument(anyhow!("{name}: {}: {error}", quantity.name())))
+            serde_json::from_value(value.clone()).map(Some).map_err(|_| {
+                bad_argument(anyhow!(
+                    "{name}: {}: expected a value with its interval, a bound, or the reason why there is none",
+                    quantity.name()
+                ))
+            })
         };
         let end_link = find(Quantity::EndLinkCapacity)?.ok_or_else(|| {
             bad_argument(anyhow!(
@@ -139,8 +146,9 @@ impl Given {
             )));
         };
         let narrow = capacity(&narrow_link);
-        let (links, alpha, caveat) = assume(&end_link, end, &narrow_link, narrow);
-        let scenario = scenario(&links, told)?;
+        let heading = told.mtu.unwrap_or(MTU) + ETHERNET_OVERHEAD;
+        let (links, alpha, caveat) = assume(&end_link, end, &narrow_link, narrow, heading);
+        let scenario = scenario(&links, told).map_err(|error| bad_argument(anyhow!("{name}: {error}")))?;
         let time = |bps: f64| Link::ethernet(BitRate(bps.round() as u64)).occupied(least);
         let smallest_stage = match (&narrow_link, &end_link) {
             (Finding::Value { value, low, high, .. }, _) if *low >= 1.0 => {
@@ -186,6 +194,7 @@ fn assume(
     end_rate: BitRate,
     narrow: &Finding,
     narrow_rate: Option<BitRate>,
+    heading: Bytes,
 ) -> (Vec<BitRate>, Finding, String) {
     let ends = |finding: &Finding, rate: BitRate| match finding {
         Finding::Value { low, high, .. } => (*low, *high),
@@ -221,15 +230,18 @@ fn assume(
         "two capacities are known, of a path whose links are not: {narrow_rate} somewhere before, {end_rate} at the end. \
          The plan is {why}"
     );
-    (vec![narrow_rate, end_rate], Finding::at_most(end_high / narrow_low, Unit::Ratio, why), caveat)
+    let worst = [narrow_low, end_high].map(|bps| Link::ethernet(BitRate(bps.max(1.0).round() as u64)));
+    let alpha = match ratio::largest_trailing(&worst, heading, &[]) {
+        Some(largest) => Finding::at_most(heading.0 as f64 / largest, Unit::Ratio, why),
+        None => Finding::unmeasurable("no trailing packet is small enough if the two links are neighbours"),
+    };
+    (vec![narrow_rate, end_rate], alpha, caveat)
 }
 
 /// The path as a scenario, so that one set of rules checks all that is told.
 fn scenario(rates: &[BitRate], told: &Told) -> Result<Scenario> {
     let mut text = String::from("name = \"plan\"\n");
-    if let Some(Bytes(mtu)) = told.mtu {
-        let _ = writeln!(text, "mtu = \"{mtu} B\"");
-    }
+    let _ = writeln!(text, "mtu = \"{} B\"", told.mtu.unwrap_or(MTU).0);
     if let Some(Nanos(resolution)) = told.resolution {
         let _ = writeln!(text, "[destination.clock]\nresolution = \"{resolution} ns\"");
     }

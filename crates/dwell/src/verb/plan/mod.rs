@@ -12,7 +12,7 @@ use crate::target::Load;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use cost::{Cost, Settings};
-use dwell_core::host::salehin2015;
+use dwell_core::host::{Salehin2017, salehin2015};
 use dwell_core::sizing::{self, Crossing, Link, ratio};
 use dwell_core::{BitRate, Bytes, LoadLimit, Nanos, PathFacts};
 use dwell_sim::{Framing, QuantityText};
@@ -26,6 +26,7 @@ use std::path::PathBuf;
 /// (24 to 29), the probing load and the time of a run of each method, the smallest application stage that can be found,
 /// and the errors that the resolution of the receiver's clock makes.
 #[derive(Args)]
+#[command(group = clap::ArgGroup::new("path").required(true).args(["file", "links"]))]
 #[command(after_help = "Examples:
   dwell plan --links '100 Mb/s, 155 Mb/s, 100 Mb/s, 10 Mb/s'
   dwell plan --links '100 Mb/s, 10 Mb/s, 155 Mb/s, 100 Mb/s' --resolution '1 us' --plot plan.svg
@@ -33,7 +34,7 @@ use std::path::PathBuf;
   dwell capacity 192.0.2.7 --json > capacity.json; dwell plan capacity.json")]
 pub(crate) struct PlanArgs {
     /// A scenario (.toml), a record, or what `dwell capacity --json` printed
-    #[arg(value_name = "FILE", required_unless_present = "links", conflicts_with = "links")]
+    #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
     /// Capacities from this host to the one under test, with commas between them
@@ -49,7 +50,7 @@ pub(crate) struct PlanArgs {
     mtu: Option<Bytes>,
 
     /// Resolution of the receiver's clock [default: that of the file, or 1 ns]
-    #[arg(long, value_name = "TIME", value_parser = quantity::<Nanos>)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = quantity::<Nanos>)]
     resolution: Option<Nanos>,
 
     /// Probes of each size, of the published schemes
@@ -57,7 +58,8 @@ pub(crate) struct PlanArgs {
     probes: usize,
 
     /// Idle time before each probe of the published schemes; `knee` and `end-link` keep their own
-    #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = quantity::<Nanos>)]
+    #[arg(long, value_name = "TIME", default_value = "100 ms", allow_hyphen_values = true,
+          value_parser = quantity::<Nanos>)]
     pause: Nanos,
 
     /// Cross-traffic packets that come before P_h, and as many between P_h and P_t: one picture line for each number
@@ -311,14 +313,23 @@ impl Plan {
                 ));
             }
         }
-        for cost in self.costs.iter().filter(|cost| cost.method == "salehin2017") {
+        for cost in self.costs.iter().filter(|cost| cost.method == Salehin2017::NAME) {
             let late = cost.trailing.iter().filter(|size| self.disperses(**size));
             let late: Vec<String> = late.map(|size| size.0.to_string()).collect();
             if !late.is_empty() {
                 doubts.push(format!(
-                    "`salehin2017` sends trailing packets of {} B too, which do not stay with their heading packet on \
-                     this path: their gaps are those of an earlier link",
+                    "`salehin2017` sends trailing packets of {} B, which do not stay with their heading packet on this \
+                     path: their gaps are not the end link's",
                     late.join(", ")
+                ));
+            }
+            let close = cost.trailing.windows(2).filter(|two| two[1] - two[0] < self.step).count();
+            if close > 0 {
+                doubts.push(format!(
+                    "{close} of the {} steps between the trailing sizes of `salehin2017` are smaller than 2 R c_n = {}: \
+                     this clock hardly tells such sizes apart",
+                    cost.trailing.len() - 1,
+                    self.step
                 ));
             }
         }

@@ -1,7 +1,7 @@
 //! A plan as people and programs read it.
 
 use super::Plan;
-use super::cost::Cost;
+use super::cost::{Cost, KNEE};
 use crate::figure::{cells, share};
 use crate::picture::{Panel, Ratios, Sized};
 use crate::screen::table;
@@ -93,22 +93,18 @@ fn error_text(value: f64, unit: Unit) -> String {
     }
 }
 
-/// How much of each amount of cross traffic there is.
-fn amount(count: u32, size: Bytes) -> String {
-    match count {
-        0 => "no cross traffic".to_owned(),
-        _ => format!("u = v = {count} of {size}"),
-    }
-}
-
 /// What a person reads.
 pub(super) fn text(plan: &Plan) -> String {
     let mut text = format!("A plan for {}\n\n", plan.given.name);
+    measured(plan, &mut text);
     sizes(plan, &mut text);
     dispersion(plan, &mut text);
     costs(plan, &mut text);
     let stage = match &plan.given.measured {
-        Some(known) => cells(&known.smallest_stage).join("; "),
+        Some(known) => {
+            let [found, sure] = cells(&known.smallest_stage);
+            format!("{found} ({sure})")
+        }
         None => time(plan.stage()),
     };
     let _ = writeln!(
@@ -136,6 +132,23 @@ pub(super) fn text(plan: &Plan) -> String {
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// What is known of a path that was not told.
+fn measured(plan: &Plan, text: &mut String) {
+    let Some(known) = &plan.given.measured else { return };
+    let mut table = table(&["measured", "finding", "95 % interval, or why"]);
+    for (name, finding) in [("end link", &known.end_link), ("narrowest link", &known.narrow_link)] {
+        let [found, sure] = cells(finding);
+        table.add_row([name, &found, &sure]);
+    }
+    let (found, why) = match &known.alpha {
+        Finding::Bound { bound, reason, .. } => (format!("needs at most {bound:.2}"), reason),
+        Finding::Unmeasurable { reason } => ("not known".to_owned(), reason),
+        Finding::Value { value, .. } => (format!("needs {value:.2}"), &plan.given.name),
+    };
+    table.add_row(["alpha", &found, why]);
+    let _ = writeln!(text, "{}\n", table.trim_fmt());
 }
 
 fn sizes(plan: &Plan, text: &mut String) {
@@ -351,6 +364,7 @@ fn cost_json(plan: &Plan, cost: &Cost) -> Value {
         "method": cost.method,
         "heading_bytes": cost.heading,
         "trailing_bytes": cost.trailing,
+        "most_probes": (cost.method == KNEE).then(|| KneeConfig::default().budget),
         "probes": figure("probes", &|effort| json!(effort.probes)),
         "packets": figure("packets", &|effort| json!(effort.packets)),
         "bytes": figure("bytes", &|effort| json!(effort.bytes)),
@@ -363,21 +377,13 @@ fn cost_json(plan: &Plan, cost: &Cost) -> Value {
 /// Figure 16 of papers/000 for this path.
 pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) {
     let smallest = plan.given.least.0.min(plan.heading.0);
-    let mbps = |rate: BitRate| rate.0 as f64 / 1e6;
-    let series = plan.crossings.iter().map(|(count, crossings)| {
-        let points = drawn_sizes(smallest, plan.heading.0).into_iter().map(|size| {
-            let shown = estimated_capacity(&plan.path, plan.heading, Bytes(size), crossings);
-            (plan.alpha(size as f64), mbps(shown.unwrap_or_default()))
-        });
-        let largest = ratio::largest_trailing(&plan.path, plan.heading, crossings);
-        let bound = largest.filter(|largest| *largest >= smallest as f64).map(|largest| plan.alpha(largest));
-        let none = if bound.is_none() { ": no size reaches it" } else { "" };
-        Sized { name: amount(*count, plan.cross_size) + none, points: points.collect(), bound }
-    });
-    let ratios = Ratios { capacity: mbps(plan.end()), series: series.collect() };
+    let ratios = Ratios { capacity: plan.end().0 as f64 / 1e6, series: series(plan, smallest) };
     let title = match plan.largest {
+        Some(largest) if largest >= plan.heading.0 as f64 => {
+            format!("Packet pairs of every size ratio show the end link as it is, {}", plan.end())
+        }
         Some(largest) => format!(
-            "A packet-size ratio of {:.2} or more shows the end link as it is, {}",
+            "Packet pairs with a size ratio of {:.2} or more show the end link as it is, {}",
             (plan.alpha(largest) * 100.0).ceil() / 100.0,
             plan.end()
         ),
@@ -395,6 +401,34 @@ pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) 
         notes.push(format!("cross traffic enters links {}", crossed.join(", ")));
     }
     (title, notes, vec![Box::new(ratios)])
+}
+
+/// The lines of the picture; amounts of cross traffic that change nothing share one.
+fn series(plan: &Plan, smallest: u64) -> Vec<Sized> {
+    let mut lines: Vec<(Vec<u32>, Sized)> = Vec::new();
+    for (count, crossings) in &plan.crossings {
+        let shown = |size| {
+            let shown = estimated_capacity(&plan.path, plan.heading, Bytes(size), crossings);
+            (plan.alpha(size as f64), shown.unwrap_or_default().0 as f64 / 1e6)
+        };
+        let points: Vec<(f64, f64)> = drawn_sizes(smallest, plan.heading.0).into_iter().map(shown).collect();
+        if let Some((counts, _)) = lines.iter_mut().find(|(_, line)| line.points == points) {
+            counts.push(*count);
+            continue;
+        }
+        let largest = ratio::largest_trailing(&plan.path, plan.heading, crossings);
+        let bound = largest.filter(|largest| *largest >= smallest as f64).map(|largest| plan.alpha(largest));
+        lines.push((vec![*count], Sized { name: String::new(), points, bound }));
+    }
+    let named = lines.into_iter().map(|(counts, line)| {
+        let busy: Vec<String> = counts.iter().filter(|count| **count > 0).map(u32::to_string).collect();
+        let quiet = counts.contains(&0).then(|| "no cross traffic".to_owned());
+        let busy = (!busy.is_empty()).then(|| format!("u = v = {} of {}", busy.join(", "), plan.cross_size));
+        let none = if line.bound.is_none() { ": no size reaches it" } else { "" };
+        let name: Vec<String> = quiet.into_iter().chain(busy).collect();
+        Sized { name: name.join("; ") + none, ..line }
+    });
+    named.collect()
 }
 
 /// Sizes whose ratios lie far enough apart to be drawn, the largest first: of the large ones not each byte.
