@@ -81,7 +81,7 @@ impl Panel for Ratios {
             row += 1.0;
             let (side, shift) = if at > 0.75 * right { (HPos::Right, -0.008) } else { (HPos::Left, 0.008) };
             let height = self.capacity * (1.0 + 0.06 * (row - 0.2));
-            let text = format!("α ≥ {}", plain((bound * 100.0).ceil() / 100.0));
+            let text = format!("α ≥ {}", plain((bound * 100.0).round() / 100.0));
             chart.draw_series([Text::new(
                 text,
                 (at + shift * right, height),

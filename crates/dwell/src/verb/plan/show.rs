@@ -223,13 +223,13 @@ fn dispersion(plan: &Plan, text: &mut String) {
     table.add_row(seen);
     table.add_row(shown);
     let stars = if plan.crossings.len() > 1 {
-        format!("; * marks the links that cross traffic of {} packets enters", plan.cross_size)
+        format!("* marks the links that cross traffic of {} packets enters", plan.cross_size)
     } else {
-        "; no link for cross traffic to enter: name some with --cross-links".to_owned()
+        "no link for cross traffic to enter: name some with --cross-links".to_owned()
     };
     let _ = writeln!(
         text,
-        "Dispersion gap that P_t of {one} / {two} has on each link, beyond the inter-frame gap (24)-(29){stars}\n{}\n",
+        "Dispersion gap that P_t of {one} / {two} has on each link, beyond the inter-frame gap, by (24)-(29);\n{stars}\n{}\n",
         table.trim_fmt()
     );
 }
@@ -384,7 +384,7 @@ pub(super) fn panels(plan: &Plan) -> (String, Vec<String>, Vec<Box<dyn Panel>>) 
         }
         Some(largest) => format!(
             "Packet pairs with a size ratio of {:.2} or more show the end link as it is, {}",
-            (plan.alpha(largest) * 100.0).ceil() / 100.0,
+            plan.alpha(largest),
             plan.end()
         ),
         None => format!("No packet-size ratio shows the end link as it is, {}", plan.end()),
