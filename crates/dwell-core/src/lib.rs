@@ -18,6 +18,7 @@ pub mod gap;
 
 mod circumstances;
 pub mod clock;
+pub mod coalescence;
 mod method;
 mod report;
 mod train;

@@ -1,8 +1,10 @@
 //! What a method found: each figure is a value with its interval, a bound with its reason, or a reason why it
 //! cannot be had here. There is no fourth kind.
 
+use crate::coalescence::Kind;
+use serde::de::Error as _;
 use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The unit of a finding's figures.
@@ -17,6 +19,18 @@ pub enum Unit {
     Ppm,
     /// A share of one.
     Ratio,
+    /// Yes or no: 1 or 0.
+    Flag,
+    /// A kind of interrupt coalescence: its place in [`Kind::ALL`].
+    Kind,
+}
+
+impl Unit {
+    /// Whether the figure is an answer from a list, so that no interval belongs to it.
+    #[must_use]
+    pub const fn is_named(self) -> bool {
+        matches!(self, Self::Flag | Self::Kind)
+    }
 }
 
 /// Which side a bound is on.
@@ -36,10 +50,13 @@ pub enum Finding {
     /// A value with its 95 % interval.
     Value {
         /// The estimate.
+        #[serde(deserialize_with = "figure")]
         value: f64,
         /// Lower end of the 95 % interval.
+        #[serde(deserialize_with = "figure")]
         low: f64,
         /// Upper end of the 95 % interval.
+        #[serde(deserialize_with = "figure")]
         high: f64,
         /// Of all three.
         unit: Unit,
@@ -78,6 +95,19 @@ impl Finding {
             return Self::unmeasurable("the estimate is not finite on this data");
         }
         Self::Value { value, low: low.min(high).min(value), high: low.max(high).max(value), unit }
+    }
+
+    /// Yes or no.
+    #[must_use]
+    pub fn flag(yes: bool) -> Self {
+        let value = f64::from(u8::from(yes));
+        Self::value(value, value, value, Unit::Flag)
+    }
+
+    /// A kind of interrupt coalescence.
+    #[must_use]
+    pub fn kind(kind: Kind) -> Self {
+        Self::value(kind.code(), kind.code(), kind.code(), Unit::Kind)
     }
 
     /// At most `bound`.
@@ -120,8 +150,25 @@ impl Finding {
     }
 }
 
+/// A figure as [`Finding`] writes it: a number, yes or no, or the name of a kind.
+fn figure<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Figure {
+        Number(f64),
+        Flag(bool),
+        Kind(Kind),
+    }
+    match Figure::deserialize(from) {
+        Ok(Figure::Number(number)) => Ok(number),
+        Ok(Figure::Flag(yes)) => Ok(f64::from(u8::from(yes))),
+        Ok(Figure::Kind(kind)) => Ok(kind.code()),
+        Err(_) => Err(D::Error::custom("expected a number, true or false, or a kind of coalescence")),
+    }
+}
+
 impl Serialize for Finding {
-    /// Times and rates as integers (architecture.md, section 3), everything else as it is.
+    /// Times and rates as integers (architecture.md, section 3), names as names, everything else as it is.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         fn put<T: SerializeStruct>(
             to: &mut T,
@@ -132,6 +179,8 @@ impl Serialize for Finding {
             match unit {
                 Unit::Ns | Unit::Bps => to.serialize_field(key, &(figure.round() as i64)),
                 Unit::Ppm | Unit::Ratio => to.serialize_field(key, &figure),
+                Unit::Flag => to.serialize_field(key, &(figure != 0.0)),
+                Unit::Kind => to.serialize_field(key, &Kind::of_code(figure)),
             }
         }
         match self {
@@ -202,6 +251,14 @@ pub enum Quantity {
     Loss,
     /// The same from the host under test to this one.
     ReverseLoss,
+    /// How long the receiver's NIC holds a lone packet before it interrupts: IC of papers/002.
+    NicHold,
+    /// Whether the receiver's NIC, or the kernel above it, coalesces interrupts.
+    CoalescencePresent,
+    /// In which of the ways that can be told apart.
+    CoalescenceKind,
+    /// The longest time that it holds a packet.
+    CoalescencePeriod,
     /// Sum of both one-way delays; no clock's offset is in it.
     RoundTrip,
     /// 95th percentile of the one-way delay over its least (RFC 5481).
@@ -232,6 +289,10 @@ impl Quantity {
             Self::EndLink => "end_link",
             Self::Loss => "loss",
             Self::ReverseLoss => "reverse_loss",
+            Self::NicHold => "nic_hold",
+            Self::CoalescencePresent => "coalescence_present",
+            Self::CoalescenceKind => "coalescence_kind",
+            Self::CoalescencePeriod => "coalescence_period",
             Self::RoundTrip => "round_trip",
             Self::DelayVariation => "delay_variation",
         }
@@ -310,6 +371,12 @@ mod tests {
         assert_eq!(serde_json::from_str::<Finding>(&text).unwrap(), bound);
         let none = Finding::unmeasurable("no kernel stamps");
         assert_eq!(serde_json::to_string(&none).unwrap(), r#"{"unmeasurable":"no kernel stamps"}"#);
+        let kind = serde_json::to_string(&Finding::kind(Kind::Hold)).unwrap();
+        assert_eq!(kind, r#"{"value":"hold","low":"hold","high":"hold","unit":"kind"}"#);
+        assert_eq!(serde_json::from_str::<Finding>(&kind).unwrap(), Finding::kind(Kind::Hold));
+        let flag = serde_json::to_string(&Finding::flag(true)).unwrap();
+        assert_eq!(flag, r#"{"value":true,"low":true,"high":true,"unit":"flag"}"#);
+        assert_eq!(serde_json::from_str::<Finding>(&flag).unwrap(), Finding::flag(true));
     }
 
     #[test]

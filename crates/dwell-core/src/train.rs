@@ -1,5 +1,6 @@
 //! Packet trains, and what became of them.
 
+use crate::coalescence::Coalesced;
 use crate::unit::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +144,9 @@ pub struct PacketTruth {
     pub left_sender: Nanos,
     /// Its last bit reached the receiving host's data link.
     pub reached_receiver: Nanos,
+    /// How long the receiver's NIC then kept it before it interrupted: IC of papers/002.
+    #[serde(default)]
+    pub held: Nanos,
     /// It was put into the socket queue: the kernel stage K ends, the application stage A begins.
     pub queued: Nanos,
     /// The receiving program's stamp was taken: A ends.
@@ -174,6 +178,9 @@ pub struct PathFacts {
     pub resolution: Nanos,
     /// Capacity of the end link, where it was told or measured.
     pub end_link: Option<BitRate>,
+    /// How the receiver's NIC coalesces interrupts, where it was measured.
+    #[serde(default)]
+    pub coalescence: Option<Coalesced>,
     /// Capacity of the narrowest link, where it was measured: it sets the smallest dispersion that arrives.
     #[serde(default)]
     pub narrow_link: Option<BitRate>,

@@ -54,9 +54,10 @@ fn clock_offset(passage: &Passage) -> Option<Nanos> {
 fn lone(packet: &PacketTruth, note: &mut impl FnMut(Quantity, Nanos)) {
     note(Quantity::SenderHost, packet.left_sender - packet.handed_over);
     note(Quantity::OneWayDelay, packet.reached_receiver - packet.left_sender);
-    note(Quantity::KernelStage, packet.queued - packet.reached_receiver);
+    note(Quantity::NicHold, packet.held);
+    note(Quantity::KernelStage, packet.queued - packet.reached_receiver - packet.held);
     note(Quantity::ApplicationStage, packet.stamped - packet.queued);
-    note(Quantity::PptHeading, packet.stamped - packet.reached_receiver);
+    note(Quantity::PptHeading, packet.stamped - packet.reached_receiver - packet.held);
     note(Quantity::ApparentOneWayDelay, packet.stamped - packet.handed_over);
 }
 
@@ -64,8 +65,8 @@ fn pair(heading: &PacketTruth, trailing: &PacketTruth, note: &mut impl FnMut(Qua
     if trailing.queued <= heading.stamped {
         note(Quantity::ServiceTime, trailing.stamped - heading.stamped);
     } else {
-        let heading_time = heading.stamped - heading.reached_receiver;
-        let trailing_time = trailing.stamped - trailing.reached_receiver;
+        let time = |packet: &PacketTruth| packet.stamped - packet.reached_receiver - packet.held;
+        let (heading_time, trailing_time) = (time(heading), time(trailing));
         note(Quantity::PptTrailing, trailing_time);
         note(Quantity::DifferentialPpt, trailing_time - heading_time);
     }
@@ -192,6 +193,7 @@ mod tests {
             handed_over: Nanos(at - 50),
             left_sender: Nanos(at - 40),
             reached_receiver: Nanos(at - 3),
+            held: Nanos::ZERO,
             queued: Nanos(at),
             stamped: Nanos(at + stage),
             waited: Nanos::ZERO,

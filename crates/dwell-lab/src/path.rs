@@ -141,6 +141,7 @@ fn truth(fate: &Fate, start: Nanos, asked: &mut Asked) -> Option<PacketTruth> {
         handed_over: fate.sent.application - start,
         left_sender: left_sender - start,
         reached_receiver: reached,
+        held: Nanos::ZERO,
         queued: reached,
         stamped: stamps.application - start,
         waited: carried.map_or(Nanos::ZERO, |carried| carried.waited),

@@ -95,11 +95,11 @@ impl Receiver {
         Self { spec: spec.clone(), rng, last: None }
     }
 
-    /// Receives a packet whose last bit reached the data link at `reached`; packets come in the order of the calls.
-    pub(crate) fn receive(&mut self, reached: Nanos) -> Reception {
+    /// Receives a packet that the NIC delivered at `delivered`; packets come in the order of the calls.
+    pub(crate) fn receive(&mut self, delivered: Nanos) -> Reception {
         let stage = self.spec.kernel.sample(&mut self.rng);
-        let kernel = reached + Nanos::from_f64(stage.as_f64() * self.spec.kernel_stamp_at);
-        let queued = reached + stage;
+        let kernel = delivered + Nanos::from_f64(stage.as_f64() * self.spec.kernel_stamp_at);
+        let queued = delivered + stage;
         // The kernel keeps packets in their order.
         let (kernel, queued) =
             self.last.map_or((kernel, queued), |last| (kernel.max(last.kernel), queued.max(last.queued)));

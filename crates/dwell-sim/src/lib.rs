@@ -23,6 +23,7 @@ mod clock;
 mod host;
 mod link;
 mod network;
+pub mod nic;
 mod path;
 mod random;
 mod scenario;

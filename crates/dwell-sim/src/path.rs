@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::host::{Receiver, Reception, Sender, Sending};
 use crate::network::{Network, Outcome};
+use crate::nic::{Delivery, Nic, NicSpec};
 use crate::random::stream;
 use crate::scenario::{HostSpec, Scenario};
 use dwell_core::unit::ETHERNET_MIN;
@@ -53,6 +54,8 @@ pub struct Truth {
     pub service_time: Nanos,
     /// Median kernel stage of the host under test.
     pub kernel_stage: Nanos,
+    /// How the NIC of the host under test coalesces, at the start of the run.
+    pub nic: NicSpec,
 }
 
 impl SimPath {
@@ -65,6 +68,7 @@ impl SimPath {
         let way = |number, links: &[_], from: &HostSpec, to: &HostSpec| Way {
             network: Network::new(links, stream(seed, &[number]).random()),
             sender: Sender::new(from, &links[0], stream(seed, &[number, 1])),
+            nic: Nic::new(to.nic, to.nic_change),
             receiver: Receiver::new(to, stream(seed, &[number, 2])),
             sender_clock: Clock::new(from.clock),
             receiver_clock: Clock::new(to.clock),
@@ -81,6 +85,7 @@ impl SimPath {
             skew_ppm: (pace(destination) / pace(source) - 1.0) * 1e6,
             service_time: destination.service.median() + destination.spin.median(),
             kernel_stage: destination.kernel.median(),
+            nic: destination.nic,
         };
         let facts = PathFacts {
             max_size: scenario.max_size(),
@@ -88,6 +93,7 @@ impl SimPath {
             resolution: destination.clock.resolution,
             end_link: None,
             narrow_link: None,
+            coalescence: None,
         };
         Self {
             forward: way(0, links, source, destination),
@@ -158,6 +164,7 @@ impl Path for SimPath {
 struct Way {
     network: Network,
     sender: Sender,
+    nic: Nic,
     receiver: Receiver,
     sender_clock: Clock,
     receiver_clock: Clock,
@@ -177,6 +184,7 @@ struct Crossing {
 struct Landing {
     left_sender: Nanos,
     reached: Nanos,
+    held: Nanos,
     waited: Nanos,
     reception: Reception,
 }
@@ -201,16 +209,26 @@ impl Way {
         *now = (*now).max(self.network.finish(&mut outcomes));
         let crossing = |sending| Crossing { sending, arrival: None };
         let mut crossings: Vec<Crossing> = std::mem::take(&mut self.sent).into_iter().map(crossing).collect();
+        // What the way up to the NIC was, in the order of arrival.
+        let mut ways = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
             match outcome {
                 Outcome::Leaves { key, at, departed, waited } => {
-                    let reception = self.receiver.receive(at);
-                    *now = (*now).max(reception.stamped);
-                    let landing = Landing { left_sender: departed, reached: at, waited, reception };
-                    crossings[key as usize].arrival = Some(landing);
+                    self.nic.arrives(at, ways.len() as u64);
+                    ways.push((key, departed, waited));
                 }
                 Outcome::Lost { at, .. } => *now = (*now).max(at),
             }
+        }
+        let mut deliveries = Vec::with_capacity(ways.len());
+        self.nic.deliver(Nanos::MAX, &mut deliveries);
+        for Delivery { key, reached, delivered } in deliveries {
+            let (packet, left_sender, waited) = ways[key as usize];
+            let reception = self.receiver.receive(delivered);
+            *now = (*now).max(reception.stamped);
+            let held = delivered - reached;
+            crossings[packet as usize].arrival =
+                Some(Landing { left_sender, reached, held, waited, reception });
         }
         crossings
     }
@@ -238,13 +256,16 @@ impl Way {
                     Arrival { stamps, order, copies: 1 }
                 }),
             });
-            truth.push(arrival.map(|Landing { left_sender, reached, waited, reception }| PacketTruth {
-                handed_over,
-                left_sender,
-                reached_receiver: reached,
-                queued: reception.queued,
-                stamped: reception.stamped,
-                waited,
+            truth.push(arrival.map(|Landing { left_sender, reached, held, waited, reception }| {
+                PacketTruth {
+                    handed_over,
+                    left_sender,
+                    reached_receiver: reached,
+                    held,
+                    queued: reception.queued,
+                    stamped: reception.stamped,
+                    waited,
+                }
             }));
         }
         Passage { observation: Observation { direction: train.direction, fates }, truth: Some(truth) }

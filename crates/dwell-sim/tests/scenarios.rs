@@ -1,6 +1,7 @@
 //! The scenario files that come with Dwell, and the page that describes them.
 
 use dwell_core::{BitRate, Nanos};
+use dwell_sim::nic::{NicChange, NicSpec};
 use dwell_sim::{ClockStep, CrossKind, CrossSpec, Offered, Scenario, Times};
 use std::path::Path;
 
@@ -42,6 +43,15 @@ fn the_page_names_every_key() {
     for host in [&mut all.source, &mut all.destination] {
         host.wake_up_cold = Some(Times::default());
         host.clock.step = Some(step);
+        host.nic = NicSpec::Adaptive {
+            least: Nanos(1_000),
+            most: Nanos(2_000),
+            slow: 1e3,
+            fast: 1e4,
+            window: Nanos(1_000),
+        };
+        let to = NicSpec::Hold { period: Nanos(1_000), frames: Some(3) };
+        host.nic_change = Some(NicChange { at: Nanos(1), to });
     }
     let flow =
         |offered| CrossSpec { kind: CrossKind::Poisson, offered, size: dwell_core::Bytes(100), hops: 1 };

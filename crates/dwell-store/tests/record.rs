@@ -24,6 +24,7 @@ fn header() -> Header {
         resolution: Nanos(1),
         end_link: None,
         narrow_link: None,
+        coalescence: None,
     };
     Header::now(ask, Some(facts), Circumstances { world: "simulator".into(), ..Circumstances::default() })
 }
@@ -37,6 +38,7 @@ fn passage(at: i64, lost: bool) -> Passage {
         arrival: (!lost).then_some(arrival),
     };
     let truth = PacketTruth {
+        held: Nanos::ZERO,
         handed_over: Nanos(at),
         left_sender: Nanos(at + 1),
         reached_receiver: Nanos(at + 2),

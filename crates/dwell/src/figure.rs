@@ -1,5 +1,6 @@
 //! Figures with their units, as people read them.
 
+use dwell_core::coalescence::Kind;
 use dwell_core::{BitRate, Effort, Finding, Nanos, Side, Unit};
 
 /// A figure with its unit.
@@ -9,6 +10,8 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
         Unit::Bps => BitRate(value.max(0.0).round() as u64).to_string(),
         Unit::Ppm => format!("{value:.2} ppm"),
         Unit::Ratio => share(value),
+        Unit::Flag => (if value == 0.0 { "no" } else { "yes" }).to_owned(),
+        Unit::Kind => Kind::of_code(value).map_or_else(|| "?".to_owned(), |kind| kind.to_string()),
     }
 }
 
@@ -27,6 +30,7 @@ pub(crate) fn share(value: f64) -> String {
 /// A finding in two cells: what was found, and how sure that is or why it is no more.
 pub(crate) fn cells(finding: &Finding) -> [String; 2] {
     match finding {
+        Finding::Value { value, unit, .. } if unit.is_named() => [figure(*value, *unit), String::new()],
         Finding::Value { value, low, high, unit } => {
             let shown = |figure| sized(figure, high - low, *unit);
             [shown(*value), format!("{} to {}", shown(*low), shown(*high))]

@@ -5,7 +5,7 @@ use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
-use dwell_core::{BitRate, Circumstances, HostFacts, LoadLimit, Quantity};
+use dwell_core::{BitRate, Circumstances, Finding, HostFacts, LoadLimit, Quantity};
 use dwell_lab::{Lab, LabOptions};
 use dwell_net::protocol::PORT;
 use dwell_net::{ConnectConfig, LivePath};
@@ -171,5 +171,13 @@ fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
 fn truths(scenario: &Scenario) -> BTreeMap<Quantity, f64> {
     let truth = SimPath::new(scenario, 0).truth();
     let capacity = truth.end_link.map(|BitRate(bps)| (Quantity::EndLinkCapacity, bps as f64));
-    capacity.into_iter().chain([(Quantity::ClockSkew, truth.skew_ppm)]).collect()
+    let period = truth.nic.period().map(|period| (Quantity::CoalescencePeriod, period.as_f64()));
+    let present = Finding::flag(period.is_some()).estimate();
+    let always = [
+        (Quantity::ClockSkew, Some(truth.skew_ppm)),
+        (Quantity::CoalescencePresent, present),
+        (Quantity::CoalescenceKind, Some(truth.nic.kind().code())),
+    ];
+    let always = always.into_iter().filter_map(|(quantity, truth)| Some((quantity, truth?)));
+    capacity.into_iter().chain(period).chain(always).collect()
 }

@@ -29,6 +29,12 @@ pub(super) fn first_problem(scenario: &Scenario) -> Option<Problem> {
 }
 
 fn host(at: &str, host: &HostSpec) -> Option<Problem> {
+    let later = host.nic_change.map(|change| change.to);
+    for (key, nic) in [("nic", Some(host.nic)), ("nic_change.to", later)] {
+        if let Some((part, problem)) = nic.and_then(|nic| nic.problem()) {
+            return Some((format!("{at}.{key}"), format!("{part}: {problem}")));
+        }
+    }
     if !(0.0..=1.0).contains(&host.kernel_stamp_at) {
         let problem =
             format!("{} is out of range: 0 (start of the kernel stage) to 1 (end)", host.kernel_stamp_at);

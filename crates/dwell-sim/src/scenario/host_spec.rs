@@ -1,6 +1,7 @@
 //! What a host and its clock are, as scenario files say it.
 
 use super::quantity_text;
+use crate::nic::{NicChange, NicSpec};
 use crate::times::Times;
 use dwell_core::Nanos;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
-    /// K: from the data link to the socket queue.
+    /// How its NIC holds the packets that it receives before it interrupts.
+    pub nic: NicSpec,
+    /// A change of that in the middle of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_change: Option<NicChange>,
+    /// K: from the NIC's interrupt to the socket queue.
     pub kernel: Times,
     /// Where within K the kernel takes its stamp: 0 at its start, 1 at its end.
     pub kernel_stamp_at: f64,
@@ -41,6 +47,8 @@ pub struct HostSpec {
 impl Default for HostSpec {
     fn default() -> Self {
         Self {
+            nic: NicSpec::None,
+            nic_change: None,
             kernel: Times::Fixed(Nanos(2_000)),
             kernel_stamp_at: 0.0,
             kernel_stamps: true,
