@@ -12,6 +12,8 @@ use toml::Value;
 pub(super) struct Cell {
     #[serde(skip)]
     pooled: bool,
+    #[serde(skip)]
+    block: String,
     pub(super) condition: BTreeMap<String, Value>,
     pub(super) method: String,
     pub(super) stamps: Vantage,
@@ -42,12 +44,21 @@ impl Cell {
         self.pooled
     }
 
+    /// Whether `pooled` has no other runs than this cell.
+    fn covers(&self, pooled: &Self) -> bool {
+        self.block == pooled.block
+            && self.quantity == pooled.quantity
+            && self.method_text() == pooled.method_text()
+            && self.score.runs == pooled.score.runs
+    }
+
     fn of(pooled: bool, condition: BTreeMap<String, Value>, rows: &[&Row]) -> Self {
         let judged: Vec<_> = rows.iter().map(|row| (row.inside, row.judgement())).collect();
         let part =
             |inside: bool| Score::of(judged.iter().filter(|(is, _)| *is == inside).map(|(_, judged)| judged));
         Self {
             pooled,
+            block: rows[0].place.block.clone(),
             condition,
             method: rows[0].method.clone(),
             stamps: rows[0].stamps,
@@ -70,7 +81,11 @@ pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
     });
     // Random conditions have one run each: their own cells would say nothing.
     let several = rows.iter().any(|row| row.run > 0);
-    own.into_iter().filter(|_| several).chain(pooled).collect()
+    let own: Vec<Cell> = own.into_iter().filter(|_| several).collect();
+    // A block of a single condition is told once.
+    let alone = |cell: &Cell| own.iter().any(|one| one.covers(cell));
+    let pooled: Vec<Cell> = pooled.into_iter().filter(|cell| !alone(cell)).collect();
+    own.into_iter().chain(pooled).collect()
 }
 
 fn grouped(rows: &[Row], pooled: bool, condition: impl Fn(&Row) -> BTreeMap<String, Value>) -> Vec<Cell> {

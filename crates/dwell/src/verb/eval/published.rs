@@ -72,7 +72,11 @@ struct Ours {
     bounds: Option<String>,
 }
 
-/// Every figure of `published` beside ours, and what `knee` says of the same host.
+/// What Dwell's own methods say of the same host.
+const OWN: [(&str, Quantity); 2] =
+    [("knee", Quantity::ApplicationStage), ("coalescence", Quantity::CoalescencePeriod)];
+
+/// Every figure of `published` beside ours, and what Dwell's own methods say.
 pub(super) fn beside(published: &[Published], rows: &[Row], gaps: &[(Place, SizeGaps)]) -> Vec<Beside> {
     let mut all = Vec::new();
     let mut last = "";
@@ -82,16 +86,10 @@ pub(super) fn beside(published: &[Published], rows: &[Row], gaps: &[(Place, Size
             continue;
         }
         // Once for each block, ahead of the paper's figures.
-        let knee: Vec<&Row> = of_block.iter().copied().filter(|row| row.method == "knee").collect();
         if paper.block != last {
-            let quantities = [Quantity::ApplicationStage, Quantity::CoalescencePeriod];
-            for quantity in quantities {
-                let rows: Vec<&Row> = if quantity == Quantity::ApplicationStage {
-                    knee.clone()
-                } else {
-                    of_block.iter().copied().filter(|row| row.method == "coalescence").collect()
-                };
-                all.extend(of_rows(paper, &rows, quantity, true));
+            for (method, quantity) in OWN {
+                let own: Vec<&Row> = of_block.iter().copied().filter(|row| row.method == method).collect();
+                all.extend(of_rows(paper, &own, quantity, true));
             }
         }
         last = &paper.block;
@@ -105,8 +103,15 @@ pub(super) fn beside(published: &[Published], rows: &[Row], gaps: &[(Place, Size
     all
 }
 
-fn of_rows(paper: &Published, rows: &[&Row], quantity: Quantity, own: bool) -> Option<Beside> {
-    let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.quantity == quantity).collect();
+fn of_rows(paper: &Published, all: &[&Row], quantity: Quantity, own: bool) -> Option<Beside> {
+    let rows: Vec<&Row> = all.iter().copied().filter(|row| row.quantity == quantity).collect();
+    let truth = |of: Quantity| {
+        let truths: Vec<f64> =
+            all.iter().filter(|row| row.quantity == of).filter_map(|row| row.truth).collect();
+        median(&truths).map(|ns| ns / 1e3)
+    };
+    // Where every trailing packet waited for the heading one, only the latter has a processing time of its own.
+    let alone = || truth(Quantity::PptHeading).filter(|_| quantity == Quantity::PptAverage);
     let first = rows.first()?;
     let ours = [Vantage::Capture, Vantage::Application].into_iter().filter_map(|stamps| {
         let findings: Vec<Finding> =
@@ -123,7 +128,7 @@ fn of_rows(paper: &Published, rows: &[&Row], quantity: Quantity, own: bool) -> O
         printed: printed(&paper.found_us),
         actual: printed(&paper.actual_us),
         ours: ours.collect(),
-        truth: median(&rows.iter().filter_map(|row| row.truth).collect::<Vec<_>>()).map(|ns| ns / 1e3),
+        truth: truth(quantity).or_else(alone),
     })
 }
 
@@ -184,6 +189,7 @@ fn of_gaps(paper: &Published, gaps: &[(Place, SizeGaps)]) -> Vec<Beside> {
 
 impl Ours {
     fn new(stamps: Vantage, values: &[f64], bounds: Option<String>) -> Self {
+        // One run has a figure, but no interval over runs.
         let alone = |value: &f64| MeanInterval { runs: 1, mean: *value, low: *value, high: *value };
         let mean = mean_interval(values, CONFIDENCE).or_else(|| values.first().map(alone));
         Self { stamps, values: values.len(), mean, bounds }
@@ -192,7 +198,11 @@ impl Ours {
     fn text(&self) -> String {
         let mean = self.mean.map(|mean| {
             let half = (mean.high - mean.low) / 2.0;
-            format!("{} ± {}", digits(mean.mean), digits(half))
+            if mean.runs == 1 {
+                digits(mean.mean)
+            } else {
+                format!("{} ± {}", digits(mean.mean), digits(half))
+            }
         });
         match (mean, &self.bounds) {
             (Some(mean), None) => mean,
