@@ -66,7 +66,9 @@ pub struct Score {
     pub median_error: Option<f64>,
     /// Median of the size of the error as a share of the truth.
     pub median_relative_error: Option<f64>,
-    /// What nineteen of twenty errors stay below, as a share of the truth.
+    /// What nineteen of twenty errors stay below.
+    pub p95_error: Option<f64>,
+    /// The same as a share of the truth.
     pub p95_relative_error: Option<f64>,
     /// The largest error as a share of the truth, with its sign.
     pub worst_relative_error: Option<f64>,
@@ -98,6 +100,7 @@ impl Score {
             truth: median(&truths),
             median_error: median(&errors),
             median_relative_error: median(&sizes),
+            p95_error: quantile(&errors, 0.95),
             p95_relative_error: quantile(&sizes, 0.95),
             worst_relative_error: relative.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())),
             coverage: held(Verdict::Value),

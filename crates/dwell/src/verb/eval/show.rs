@@ -133,7 +133,8 @@ fn summary<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
             plain(inside.truth),
             plain(inside.median_error),
             part(inside.median_relative_error),
-            part(inside.p95_relative_error),
+            // What clocks differ by says nothing about how well it can be told.
+            if unit == Unit::Ppm { plain(inside.p95_error) } else { part(inside.p95_relative_error) },
             part(inside.worst_relative_error),
             inside.coverage.map_or_else(none, share),
             inside.bounds_hold.map_or_else(none, share),
