@@ -37,16 +37,19 @@ pub(super) fn panels(rows: &[Row], cells: &[Cell]) -> (String, Vec<Box<dyn Panel
         let series = &mut charts[at].series;
         series.resize_with(series.len().max(method + 1), Vec::new);
         let us = 1e-3;
-        series[method].push(Mark { truth: truth * us, estimate: value * us, low: low * us, high: high * us });
+        // The papers' figures are drawn against A, which they do not look for.
+        let inside = row.inside || row.quantity != quantity;
+        let (truth, estimate) = (truth * us, value * us);
+        series[method].push(Mark { truth, estimate, low: low * us, high: high * us, inside });
     }
     let name = quantity.name().replace('_', " ");
     let first = cells.iter().rev().find(|cell| cell.quantity == quantity);
     let title = first.and_then(|cell| {
-        let error = share(cell.score.median_relative_error?);
+        let error = share(cell.inside.median_relative_error?);
         Some(format!(
             "{}: median error {error} of the {name}, {} values",
             cell.method_text(),
-            cell.score.values
+            cell.inside.values
         ))
     });
     let title = title.unwrap_or_else(|| format!("Estimates of the {name} against the truth"));

@@ -13,7 +13,7 @@ use crate::target::Bed;
 use crate::verb::{capacity, delay};
 use anyhow::Result;
 use dwell_core::truth::{Ground, truths};
-use dwell_core::{Finding, Quantity, Report, Vantage};
+use dwell_core::{BitRate, Finding, PathFacts, Quantity, Report, Vantage};
 use dwell_store::Ask;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
@@ -121,7 +121,7 @@ impl Judge<'_> {
                 witness.hears(&run, spec, &spec.stage(), &report, Duration::ZERO);
                 continue;
             }
-            let mut method = spec.build(seed, run.facts(), known.as_ref());
+            let mut method = spec.build(seed, &facts_for(spec, &run), known.as_ref());
             if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
                 // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
                 run.passages(&other.stage()).for_each(|passage| method.see(&passage.observation));
@@ -137,6 +137,18 @@ impl Judge<'_> {
         }
         Ok(witness.judged)
     }
+}
+
+/// What `spec` is told of the path. The published methods reckon with the end link's rate (gamma, the step between their
+/// sizes), and their authors knew it: they are told the true one, so that they are judged at their best and not by
+/// what `end-link` found.
+fn facts_for(spec: &MethodSpec, run: &Run) -> PathFacts {
+    let facts = *run.facts();
+    if !spec.is_published() {
+        return facts;
+    }
+    let truth = run.world().truths().get(&Quantity::EndLinkCapacity).map(|bps| BitRate(bps.round() as u64));
+    PathFacts { end_link: truth.or(facts.end_link), ..facts }
 }
 
 impl Kept {

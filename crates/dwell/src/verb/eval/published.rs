@@ -246,3 +246,65 @@ pub(super) fn text(beside: &[Beside]) -> String {
     }
     format!("Means of the runs' averages with their 98 % intervals:\n{}", table.trim_fmt())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::eval::grid::EvalWorld;
+    use crate::verb::eval::rows::Origin;
+    use dwell_core::{Bytes, Effort};
+
+    fn paper() -> Published {
+        let text = "at = 'Table 3'\nblock = 'b'\nmethod = 'salehin2015'\nfound_us = { ppt_heading = 17 }\n\
+                    actual_us = { ppt_heading = 21 }\ngaps_us = [79, 98]\n";
+        toml::from_str(text).unwrap()
+    }
+
+    fn row(method: &str, run: u32, quantity: Quantity, finding: &Finding) -> Row {
+        let origin = Origin {
+            world: EvalWorld::Sim,
+            place: Place { block: "b".to_owned(), condition: 0, run },
+            condition: [].into(),
+            method: method.to_owned(),
+            stamps: Vantage::Application,
+            effort: Effort::default(),
+            seconds: 0.0,
+        };
+        Row::new(&origin, quantity, finding, Some(20_500.0), None)
+    }
+
+    fn gaps(run: u32, size: u64, average: f64) -> (Place, SizeGaps) {
+        let place = Place { block: "b".to_owned(), condition: 0, run };
+        let (method, stamps) = ("salehin2015".to_owned(), Vantage::Application);
+        let (low, high) = (average, average);
+        (place, SizeGaps { method, stamps, size: Bytes(size), low, average, high, expected: Some(79_200.0) })
+    }
+
+    #[test]
+    fn figures_stand_beside_the_mean_of_the_runs() {
+        let heading = |run, us: f64| {
+            let ns = us * 1e3;
+            row("salehin2015", run, Quantity::PptHeading, &Finding::nanos(ns, ns, ns))
+        };
+        let bound = Finding::at_most(67_200.0, Unit::Ns, "dispersion");
+        let rows = [heading(0, 20.0), heading(1, 22.0), row("knee", 0, Quantity::ApplicationStage, &bound)];
+        // One run used a byte more for its second size.
+        let gaps = [gaps(0, 87, 78e3), gaps(0, 112, 98e3), gaps(1, 87, 80e3), gaps(1, 113, 99e3)];
+        let beside = beside(&[paper()], &rows, &gaps);
+        let told: Vec<(&str, Option<f64>)> =
+            beside.iter().map(|one| (one.figure.as_str(), one.ours[0].mean.map(|mean| mean.mean))).collect();
+        let wanted = [
+            ("application stage (knee)", None),
+            ("ppt heading", Some(21.0)),
+            ("gap of 87 B", Some(79.0)),
+            ("gap of 112 B", Some(98.5)),
+        ];
+        assert_eq!(told, wanted);
+        assert_eq!(
+            (beside[1].printed, beside[1].actual, beside[1].truth),
+            (Some(17.0), Some(21.0), Some(20.5))
+        );
+        let text = text(&beside);
+        assert!(text.contains("at most 67.2 us in 1 of 1 runs") && text.contains("21.0 ± 31.8"), "{text}");
+    }
+}
