@@ -107,7 +107,8 @@ impl Judge<'_> {
         };
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (end_link, took) = capacity::measure_end_link(&mut run)?;
-        let mut known = None;
+        // What the methods before know of the stage and of the NIC.
+        let (mut known, mut coalesced) = (None, None);
         let mut done: Vec<(&MethodSpec, Duration)> = Vec::new();
         for spec in &condition.methods {
             if spec.name == MethodName::EndLink {
@@ -121,7 +122,15 @@ impl Judge<'_> {
                 witness.hears(&run, spec, &spec.stage(), &report, Duration::ZERO);
                 continue;
             }
-            let mut method = spec.build(seed, &facts_for(spec, &run), known.as_ref());
+            let facts = PathFacts { coalescence: coalesced, ..facts_for(spec, &run) };
+            if spec.name == MethodName::Coalescence {
+                let mut method = spec.coalescence(&facts);
+                let (report, took) = run.measure(&spec.stage(), &mut method)?;
+                witness.hears(&run, spec, &spec.stage(), &report, took);
+                coalesced = method.coalesced();
+                continue;
+            }
+            let mut method = spec.build(seed, &facts, known.as_ref());
             if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
                 // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
                 run.passages(&other.stage()).for_each(|passage| method.see(&passage.observation));
