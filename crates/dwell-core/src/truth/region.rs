@@ -17,6 +17,11 @@ const PERIOD_OF_STAGE: f64 = 0.8;
 const PERIOD_ABOVE_SMALLEST: f64 = 1.5;
 /// And so many ticks of the clock more.
 const PERIOD_TICKS: f64 = 4.0;
+/// And be longer than what kernels themselves take for a packet.
+const SHORTEST_PERIOD: f64 = 6_000.0;
+/// So many times the smallest dispersion may a period be that does not show, as two packets must fit into it behind
+/// the first.
+const UNSEEN_PERIOD: f64 = 2.4;
 /// From application stamps alone, so many times the application stage, which else hides the period.
 const PERIOD_ABOVE_STAGE: f64 = 1.5;
 /// An adaptive period must move by so much over the rates that the path can reach.
@@ -57,8 +62,10 @@ pub struct Ground {
     pub service: Option<f64>,
     /// How the receiver's NIC coalesces.
     pub kind: Kind,
-    /// The longest time that it holds a packet.
+    /// Its period; the longest, where it adapts.
     pub period: Option<Nanos>,
+    /// So many periods may it hold the second packet of a pair; more than one where it goes on polling.
+    pub polls: u32,
     /// Between which times, where the kind is [`Kind::Adaptive`].
     pub adapting: Option<Adapting>,
     /// From the first probe of the measurement to the last.
@@ -112,9 +119,11 @@ impl Ground {
     pub fn outside(&self, quantity: Quantity) -> Option<String> {
         match quantity {
             Quantity::ApplicationStage => self.stage_outside().or_else(|| self.coalescing_hides()),
-            Quantity::ServiceTime if self.kind == Kind::Hold && self.gathers() => self.too_busy(),
+            Quantity::ServiceTime if self.kind == Kind::Hold && self.gathers() => self.too_busy(self.shown()),
             Quantity::ServiceTime => self.stage_outside().or_else(|| self.coalescing_hides()),
-            Quantity::DifferentialPpt => self.too_busy().or_else(|| self.coalescing_hides()),
+            Quantity::DifferentialPpt => {
+                self.too_busy(self.stage.unwrap_or(0.0)).or_else(|| self.coalescing_hides())
+            }
             Quantity::KernelStage
             | Quantity::NicHold
             | Quantity::PptHeading
@@ -130,16 +139,23 @@ impl Ground {
 
     fn stage_outside(&self) -> Option<String> {
         let stage = self.stage?;
-        let least = ABOVE_SMALLEST * self.smallest_dispersion() + TICKS * self.resolution.as_f64();
+        let (smallest, tick) = (self.smallest_dispersion(), self.resolution.as_f64());
+        let least = match self.kind {
+            // That nothing coalesces is known only down to some period, and a shorter one looks as a stage does.
+            Kind::None if self.kernel_stamps => {
+                UNSEEN_PERIOD * smallest + PERIOD_TICKS * tick + SHORTEST_PERIOD
+            }
+            _ => ABOVE_SMALLEST * smallest + TICKS * tick,
+        };
         if stage <= least {
             return Some(format!("the application stage, {}, is not above {}", us(stage), us(least)));
         }
-        self.too_busy()
+        self.too_busy(stage)
     }
 
-    /// Whether too few packets cross without waiting for others.
-    fn too_busy(&self) -> Option<String> {
-        let notice = NOTICED * self.stage.unwrap_or(0.0);
+    /// Whether too few packets cross without such a wait for others as shows beside `figure`.
+    fn too_busy(&self, figure: f64) -> Option<String> {
+        let notice = NOTICED * figure;
         let counts = |link: &&Crossed| {
             let waits = link.rate.map_or(0.0, |rate| rate.nanos_for(link.largest));
             waits > notice
@@ -150,27 +166,40 @@ impl Ground {
 
     /// Whether a coalescing NIC hides the application stage.
     fn coalescing_hides(&self) -> Option<String> {
-        let (period, stage) = (self.period?.as_f64(), self.stage?);
+        let (period, stage) = (self.period?.as_f64() * f64::from(self.polls), self.stage?);
         (period > PERIOD_OF_STAGE * stage)
-            .then(|| format!("the NIC's period of {} hides a stage of {}", us(period), us(stage)))
+            .then(|| format!("the NIC holds packets for {} and hides a stage of {}", us(period), us(stage)))
+    }
+
+    /// The longest period that shows on this path.
+    fn shown(&self) -> f64 {
+        let reached = self.adapting.map(|adapting| adapting.reached);
+        reached.or(self.period).map_or(0.0, Nanos::as_f64)
     }
 
     /// Whether packets that follow each other on this path meet in the NIC.
     fn gathers(&self) -> bool {
-        self.period.is_some_and(|period| period.as_f64() > self.least_period())
+        self.shown() > self.least_period()
     }
 
+    /// A shorter period cannot be seen.
     fn least_period(&self) -> f64 {
-        PERIOD_ABOVE_SMALLEST * self.smallest_dispersion() + PERIOD_TICKS * self.resolution.as_f64()
+        let least = PERIOD_ABOVE_SMALLEST * self.smallest_dispersion();
+        (least + PERIOD_TICKS * self.resolution.as_f64()).max(SHORTEST_PERIOD)
     }
 
     fn coalescing_outside(&self) -> Option<String> {
         let Some(period) = self.period.map(Nanos::as_f64) else {
             let hidden = "without kernel stamps a short period cannot be told from the application stage";
-            return (!self.kernel_stamps).then(|| hidden.to_owned());
+            let hidden = (!self.kernel_stamps).then(|| hidden.to_owned());
+            return hidden.or_else(|| self.too_busy(self.least_period()));
         };
         if !self.gathers() {
-            return Some(format!("the period, {}, is not above {}", us(period), us(self.least_period())));
+            return Some(format!(
+                "the period, {}, is not above {}",
+                us(self.shown()),
+                us(self.least_period())
+            ));
         }
         if let Some(Adapting { least, reached }) = self.adapting
             && reached.as_f64() < (1.0 + ADAPTS) * least.as_f64()
@@ -180,7 +209,8 @@ impl Ground {
         let stage = self.stage.unwrap_or(0.0);
         let seen = self.kind == Kind::Throttle && period > PERIOD_ABOVE_STAGE * stage;
         (!self.kernel_stamps && !seen)
-            .then(|| format!("without kernel stamps a {} is hidden by the application stage", self.kind))
+            .then(|| format!("without kernel stamps the application stage hides kind `{}`", self.kind))
+            .or_else(|| self.too_busy(self.shown()))
     }
 
     fn period_outside(&self) -> Option<String> {
@@ -212,7 +242,7 @@ impl Ground {
         if !self.kernel_stamps && ratio > 1.0 && self.stage.is_some_and(|stage| stage > on_end) {
             return Some("without kernel stamps the program hides which link is the narrowest".to_owned());
         }
-        self.too_busy()
+        self.too_busy(0.0)
     }
 
     fn skew_outside(&self) -> Option<String> {
@@ -242,6 +272,7 @@ mod tests {
             service: Some(800.0),
             kind: Kind::None,
             period: None,
+            polls: 1,
             adapting: None,
             span: Nanos::from_secs(2),
         }
@@ -256,8 +287,14 @@ mod tests {
         // (72 + 12) B at 100 Mb/s take 6.72 us.
         assert_eq!(plain().smallest_dispersion(), 6_720.0);
         assert_eq!(plain().outside(Quantity::ApplicationStage), None);
-        let short = Ground { stage: Some(8_000.0), ..plain() };
+        let held = Ground { kind: Kind::Hold, period: Some(Nanos(6_200)), ..plain() };
+        let short = Ground { stage: Some(8_000.0), ..held };
         assert!(why(&short, Quantity::ApplicationStage).contains("is not above 8.1 us"));
+        // A period of 22 us would not have shown.
+        let short = Ground { stage: Some(20_000.0), ..plain() };
+        assert!(why(&short, Quantity::ApplicationStage).contains("is not above 22.1 us"));
+        let unstamped = Ground { kernel_stamps: false, ..short };
+        assert_eq!(unstamped.outside(Quantity::ApplicationStage), None);
         let coarse = Ground { resolution: Nanos(12_000), ..plain() };
         assert!(coarse.outside(Quantity::ApplicationStage).is_some());
         assert!(plain().outside(Quantity::PptHeading).is_some(), "the kernel stage is never seen");
@@ -280,6 +317,8 @@ mod tests {
         let with = |kind, period| Ground { kind, period: Some(Nanos(period)), ..plain() };
         let hold = with(Kind::Hold, 125_000);
         assert!(why(&hold, Quantity::ApplicationStage).contains("hides a stage of 30.0 us"));
+        let polling = Ground { polls: 4, ..with(Kind::Deferred, 20_000) };
+        assert!(why(&polling, Quantity::ApplicationStage).contains("80.0 us and hides"));
         assert_eq!(hold.outside(Quantity::CoalescencePeriod), None);
         assert_eq!(hold.outside(Quantity::ServiceTime), None);
         assert_eq!(with(Kind::Hold, 20_000).outside(Quantity::ApplicationStage), None);

@@ -25,6 +25,7 @@ pub(super) fn of(scenario: &Scenario, world: EvalWorld) -> Ground {
         service: (world == EvalWorld::Sim).then(|| (host.service.median() + host.spin.median()).as_f64()),
         kind: host.nic.kind(),
         period: host.nic.period(),
+        polls: if let NicSpec::Deferred { polls, .. } = host.nic { polls } else { 1 },
         adapting: adapting(&host.nic, fastest),
         span: Nanos::ZERO,
     }
