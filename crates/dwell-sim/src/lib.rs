@@ -33,5 +33,7 @@ pub use clock::Clock;
 pub use link::{CrossKind, CrossSpec, Framing, LinkSpec, Offered, QueueLimit};
 pub use network::{Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
-pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};
+pub use scenario::{
+    Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, Ranges, Scenario, ScenarioError,
+};
 pub use times::{Mode, Times};
