@@ -258,7 +258,7 @@ pub(crate) fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
 
 fn delays<'a>(shots: impl Iterator<Item = &'a (Shot, Option<Carried>)>) -> Option<Delivered> {
     let delay = |(shot, asked): &(Shot, Option<Carried>)| {
-        let asked = asked.and_then(|asked| Some(asked.arrival?.handed - asked.entered));
+        let asked = asked.and_then(|asked| Some(asked.arrival?.asked() - asked.entered));
         Some((shot.came? - shot.left?, asked))
     };
     against(&shots.filter_map(delay).collect::<Vec<_>>())
@@ -286,7 +286,7 @@ fn size_against_delay(carriage: Carriage, lone: &Part, links: &[LinkSpec], size:
     let difference = |pair: &[(Shot, Option<Carried>)]| {
         let [(large, asked_large), (small, asked_small)] = pair else { return None };
         let delay = |shot: &Shot| Some(shot.came? - shot.left?);
-        let taken = |asked: Carried| Some(asked.arrival?.handed - asked.entered);
+        let taken = |asked: Carried| Some(asked.arrival?.asked() - asked.entered);
         let asked = match carriage {
             Carriage::Emulated => {
                 asked_large.zip(*asked_small).and_then(|(large, small)| Some(taken(large)? - taken(small)?))

@@ -107,7 +107,7 @@ mod tests {
             direction: Direction::Forward,
             size: Bytes(72),
             entered: reached,
-            arrival: Some(Arrival { reached, handed: reached, waited }),
+            arrival: Some(Arrival { due: reached, reached, handed: reached, waited }),
         }
     }
 

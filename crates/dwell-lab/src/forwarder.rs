@@ -13,6 +13,7 @@ use dwell_core::{Bytes, Direction, Nanos};
 use dwell_net::PacketSocket;
 use dwell_net::clock;
 use dwell_sim::LinkSpec;
+use dwell_sim::nic::Delivery;
 use nix::poll::{PollFd, PollFlags};
 use std::fmt;
 use std::io;
@@ -126,8 +127,8 @@ pub(crate) struct Forwarder<'w> {
     spare: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     lost: Vec<Frame>,
-    /// Frames that leave together, each with when it should.
-    batch: Vec<(Frame, Nanos)>,
+    /// Frames that leave together.
+    batch: Vec<(Frame, Delivery)>,
     watch: &'w Watch,
 }
 
@@ -219,9 +220,10 @@ impl<'w> Forwarder<'w> {
     /// Lets a lane's engine decide what can be decided now, and brings to its NIC what is about to reach it.
     fn decide(&mut self, lane: usize) {
         let now = self.now();
+        let soonest = now + self.leads[lane].longest();
         let lane = &mut self.lanes[lane];
         lane.decide(now, &mut self.lost);
-        lane.reach(now + self.margin);
+        lane.reach(now + self.margin, soonest);
         if !self.lost.is_empty() {
             self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner).lost += self.lost.len() as u64;
         }
@@ -249,8 +251,8 @@ impl<'w> Forwarder<'w> {
         let sent = self.batch.iter().filter(|(frame, _)| port.send(&frame.bytes).unwrap_or(false)).count();
         self.lanes[lane].stage.interrupt(count);
         self.last_departure = due.max(begun);
-        for (frame, handed) in self.batch.drain(..) {
-            self.watch.write_down(|| frame.carried(direction, Some(handed)));
+        for (frame, delivery) in self.batch.drain(..) {
+            self.watch.write_down(|| frame.carried(direction, Some(delivery)));
             self.spare.push(frame.bytes);
         }
         let mut tally = self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,12 +32,21 @@ pub(crate) struct Carried {
 /// How a frame was to arrive.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// When its last bit was due at the far host's NIC.
+    /// When its last bit was due at the far host's NIC by the engine.
+    pub(crate) due: Nanos,
+    /// When it reached the emulated NIC: later where the forwarder could not be that quick. Without a NIC, the same.
     pub(crate) reached: Nanos,
     /// When the emulated NIC was to hand it to the kernel; without one, the same.
     pub(crate) handed: Nanos,
     /// What it waited in queues.
     pub(crate) waited: Nanos,
+}
+
+impl Arrival {
+    /// When the scenario has the kernel get it.
+    pub(crate) fn asked(&self) -> Nanos {
+        self.due + (self.handed - self.reached)
+    }
 }
 
 /// A frame on its way; instants on the engine's clock but for `stamp`.
@@ -47,8 +56,8 @@ pub(crate) struct Frame {
     stamp: Nanos,
     /// The same instant on the engine's clock.
     entered: Nanos,
-    /// When it reaches the NIC, once the engine has said.
-    reached: Nanos,
+    /// When it is due at the NIC, once the engine has said.
+    due: Nanos,
     waited: Nanos,
 }
 
@@ -62,13 +71,15 @@ impl Frame {
         self.stamp + (at - self.entered)
     }
 
-    pub(crate) fn carried(&self, direction: Direction, handed: Option<Nanos>) -> Carried {
-        let arrival = |handed| Arrival {
-            reached: self.by_stamp(self.reached),
-            handed: self.by_stamp(handed),
+    /// What became of it: how the NIC handed it over, or that the engine lost it.
+    pub(crate) fn carried(&self, direction: Direction, delivery: Option<Delivery>) -> Carried {
+        let arrival = |Delivery { reached, delivered, .. }| Arrival {
+            due: self.by_stamp(self.due),
+            reached: self.by_stamp(reached),
+            handed: self.by_stamp(delivered),
             waited: self.waited,
         };
-        Carried { direction, size: self.size(), entered: self.stamp, arrival: handed.map(arrival) }
+        Carried { direction, size: self.size(), entered: self.stamp, arrival: delivery.map(arrival) }
     }
 }
 
@@ -79,8 +90,8 @@ pub(crate) struct Lane {
     pub(crate) has_cross: bool,
     frames: HashMap<u64, Frame>,
     next_key: u64,
-    /// What the engine has let through, by when it reaches the NIC.
-    reaching: BinaryHeap<Reverse<(Nanos, u64)>>,
+    /// What the engine has let through, by when it is due at the NIC.
+    due: BinaryHeap<Reverse<(Nanos, u64)>>,
     nic: Nic,
     pub(crate) stage: NicStage,
     /// How far the NIC's time is.
@@ -102,7 +113,7 @@ impl Lane {
             has_cross: links.iter().any(|link| !link.cross.is_empty()),
             frames: HashMap::new(),
             next_key: 0,
-            reaching: BinaryHeap::new(),
+            due: BinaryHeap::new(),
             nic: stage.machine(),
             stage,
             nic_at: Nanos::ZERO,
@@ -121,7 +132,7 @@ impl Lane {
 
     /// A frame that the kernel stamped at `stamp`, `entered` on the engine's clock, comes to the first link.
     pub(crate) fn enter(&mut self, bytes: Vec<u8>, stamp: Nanos, entered: Nanos) {
-        let frame = Frame { bytes, stamp, entered, reached: entered, waited: Nanos::ZERO };
+        let frame = Frame { bytes, stamp, entered, due: entered, waited: Nanos::ZERO };
         let key = self.next_key;
         self.next_key += 1;
         self.network.inject(entered, key, frame.size());
@@ -148,31 +159,49 @@ impl Lane {
             match outcome {
                 Outcome::Leaves { key, at, waited, .. } => {
                     if let Some(frame) = self.frames.get_mut(&key) {
-                        (frame.reached, frame.waited) = (at, waited);
+                        (frame.due, frame.waited) = (at, waited);
                     }
-                    self.reaching.push(Reverse((at, key)));
+                    self.due.push(Reverse((at, key)));
                 }
                 Outcome::Lost { key, .. } => lost.extend(self.frames.remove(&key)),
             }
         }
     }
 
-    /// Lets what reaches the NIC up to `until` reach it.
-    pub(crate) fn reach(&mut self, until: Nanos) {
-        while let Some(Reverse((at, key))) = self.reaching.peek().copied().filter(|next| next.0.0 <= until) {
-            self.reaching.pop();
-            // What comes to us later than it should have is later to the NIC too.
-            self.nic_at = self.nic_at.max(at);
-            self.nic.arrives(self.nic_at, key);
+    /// Lets what is due at the NIC up to `until` reach it. Before `soonest` nothing can be handed over any more.
+    pub(crate) fn reach(&mut self, until: Nanos, soonest: Nanos) {
+        while let Some(Reverse((at, key))) = self.due.peek().copied().filter(|next| next.0.0 <= until) {
+            self.due.pop();
+            // The NIC's time does not run backwards.
+            let mut at = self.nic_at.max(at);
+            // What interrupts at once reaches it only when that can be: a throttle's quiet time counts from there.
+            // What waits for others, or others for it, comes in time.
+            if self.stage.holds() {
+                let interrupt = self.interrupts_at(at, key);
+                if interrupt < soonest && (self.held == 0 || interrupt == at) {
+                    at = soonest;
+                }
+            }
+            self.nic_at = at;
+            self.nic.arrives(at, key);
             self.held += 1;
         }
+    }
+
+    /// When a frame that reaches the NIC at `at` would be handed over.
+    fn interrupts_at(&self, at: Nanos, key: u64) -> Nanos {
+        let mut trial = self.nic.clone();
+        trial.arrives(at, key);
+        let mut deliveries = Vec::new();
+        trial.deliver(Nanos::MAX, &mut deliveries);
+        deliveries.last().map_or(at, |delivery| delivery.delivered)
     }
 
     /// When something must be done for the far host next: frames handed over, or brought to the NIC.
     pub(crate) fn next_event(&self) -> Option<Nanos> {
         let handed = self.ready.front().map(|delivery| delivery.delivered).or_else(|| self.nic.due());
-        let reaching = self.reaching.peek().map(|Reverse((at, _))| *at);
-        [handed, reaching].into_iter().flatten().min()
+        let due = self.due.peek().map(|Reverse((at, _))| *at);
+        [handed, due].into_iter().flatten().min()
     }
 
     /// How many frames are handed over at the next event.
@@ -183,15 +212,15 @@ impl Lane {
         }
     }
 
-    /// Takes the frames that are handed over up to `until`, each with when the NIC asks for it.
-    pub(crate) fn take(&mut self, until: Nanos, batch: &mut Vec<(Frame, Nanos)>) {
+    /// Takes the frames that are handed over up to `until`.
+    pub(crate) fn take(&mut self, until: Nanos, batch: &mut Vec<(Frame, Delivery)>) {
         self.nic.deliver(until, &mut self.spare_deliveries);
         self.held -= self.spare_deliveries.len();
         self.ready.extend(self.spare_deliveries.drain(..));
         while let Some(delivery) = self.ready.front().copied().filter(|next| next.delivered <= until) {
             self.ready.pop_front();
             let frame = self.frames.remove(&delivery.key);
-            batch.extend(frame.map(|frame| (frame, delivery.delivered)));
+            batch.extend(frame.map(|frame| (frame, delivery)));
         }
     }
 }

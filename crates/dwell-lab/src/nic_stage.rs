@@ -18,6 +18,7 @@ use dwell_net::interface::Interface;
 use dwell_net::{PacketSocket, ReceivePoll, clock};
 use dwell_sim::nic::{Nic, NicChange, NicSpec};
 use dwell_sim::{HostSpec, LabNic, Scenario};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -49,6 +50,11 @@ impl NicStage {
         Nic::new(self.spec, self.change)
     }
 
+    /// Whether it ever holds a packet.
+    pub(crate) fn holds(&self) -> bool {
+        self.spec != NicSpec::None || self.change.is_some()
+    }
+
     /// The least time that it holds any packet.
     pub(crate) fn least_hold(&self) -> Nanos {
         match (self.spec, self.change) {
@@ -73,6 +79,45 @@ impl NicStage {
 /// Whether `host` has a NIC that ever holds a packet.
 pub(crate) fn has_nic(host: &HostSpec) -> bool {
     host.nic != NicSpec::None || host.nic_change.is_some()
+}
+
+/// The settings of a NIC like this by the names of `ethtool -c`, where it has one for them.
+pub(crate) fn settings(nic: NicSpec) -> BTreeMap<String, u64> {
+    let us = |time: Nanos| time.0.unsigned_abs().div_ceil(1_000);
+    let settings: Vec<(&str, u64)> = match nic {
+        NicSpec::None => vec![("rx-usecs", 0)],
+        NicSpec::Hold { period, frames } | NicSpec::Throttle { period, frames } => {
+            vec![("rx-usecs", us(period)), ("rx-frames", frames.unwrap_or(0).into())]
+        }
+        NicSpec::Adaptive { least, most, slow, fast, .. } => vec![
+            ("adaptive-rx", 1),
+            ("rx-usecs-low", us(least)),
+            ("rx-usecs-high", us(most)),
+            ("pkt-rate-low", slow as u64),
+            ("pkt-rate-high", fast as u64),
+        ],
+        // Not the NIC's, but its interface's in the kernel.
+        NicSpec::Deferred { period, polls } => {
+            vec![("gro_flush_timeout", period.0.unsigned_abs()), ("napi_defer_hard_irqs", polls.into())]
+        }
+    };
+    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// One line on a host's NIC, for a reader of a result.
+pub(crate) fn description(host: &HostSpec, by: LabNic) -> String {
+    let told = |nic: NicSpec| {
+        let settings = settings(nic).into_iter().map(|(name, value)| format!("{name} {value}"));
+        format!("{} ({})", nic.kind(), settings.collect::<Vec<_>>().join(", "))
+    };
+    let by = match by {
+        LabNic::Emulated => "emulated by Dwell's forwarder",
+        LabNic::Kernel => "by the host's kernel",
+    };
+    let later = host
+        .nic_change
+        .map_or(String::new(), |change| format!(", from {} on {}", change.at, told(change.to)));
+    format!("{}{later}, {by}", told(host.nic))
 }
 
 /// One end of a lab.
@@ -258,6 +303,20 @@ fn mask(core: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_have_the_names_of_ethtool() {
+        let nic = NicSpec::Hold { period: Nanos(125_000), frames: Some(32) };
+        let host = HostSpec { nic, ..HostSpec::default() };
+        assert_eq!(
+            description(&host, LabNic::Emulated),
+            "hold (rx-frames 32, rx-usecs 125), emulated by Dwell's forwarder"
+        );
+        let nic = NicSpec::Deferred { period: Nanos(50_000), polls: 2 };
+        let host = HostSpec { nic, ..HostSpec::default() };
+        let told = description(&host, LabNic::Kernel);
+        assert_eq!(told, "deferred (gro_flush_timeout 50000, napi_defer_hard_irqs 2), by the host's kernel");
+    }
 
     #[test]
     fn a_bitmap_has_its_highest_word_first() {

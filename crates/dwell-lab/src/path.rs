@@ -4,12 +4,12 @@ use crate::error::LabError;
 use crate::lab::Inner;
 use crate::lane::{Arrival, Carried};
 use crate::namespace::Worker;
-use crate::nic_stage::has_nic;
+use crate::nic_stage::{self, has_nic};
 use dwell_core::{
     Circumstances, Direction, Fate, Fleet, Nanos, PacketTruth, Passage, Path, PathFacts, Stamps,
 };
 use dwell_net::{ConnectConfig, LiveError, LivePath};
-use dwell_sim::{Clock, HostSpec};
+use dwell_sim::{Clock, HostSpec, Scenario};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -58,7 +58,15 @@ impl LabPath {
     /// Both ends of the lab, and what stands between.
     #[must_use]
     pub fn circumstances(&self) -> Circumstances {
-        Circumstances { world: "lab".to_owned(), notes: self.inner.notes(), ..self.live.clone() }
+        let mut told =
+            Circumstances { world: "lab".to_owned(), notes: self.inner.notes(), ..self.live.clone() };
+        let Scenario { source, destination, .. } = &self.inner.scenario;
+        for (facts, host) in [(&mut told.sender, source), (&mut told.receiver, destination)] {
+            if has_nic(host) {
+                facts.coalescing = nic_stage::settings(host.nic);
+            }
+        }
+        told
     }
 
     fn put_on_clocks(&self, passage: Passage, carried: &mut Asked) -> Passage {
