@@ -165,7 +165,7 @@ pub(crate) fn build(
             *stage = match scenario.lab.nic {
                 LabNic::Emulated => end.emulated(ports, cores)?,
                 LabNic::Kernel => {
-                    end.kernels(&ports[end.port]).map_err(|reason| LabError::Scenario {
+                    end.kernels(&ports[end.port], cores).map_err(|reason| LabError::Scenario {
                         scenario: scenario.name.clone(),
                         reason: format!(
                             "lab.nic is \"kernel\", and {reason}: leave lab.nic out, and Dwell emulates {}.nic",
@@ -205,9 +205,7 @@ impl End<'_> {
         })?;
         self.reach(&socket, ports).map_err(LabError::system(format!("reach the {}", self.name)))?;
         let poll = ReceivePoll::of(socket).map_err(LabError::system("poll its NIC"))?;
-        self.defer(LAST_RESORT, i32::MAX.unsigned_abs())?;
-        // What one poll finds is stamped before any of it is worked on only if that is left to the core's backlog.
-        self.set("queues/rx-0/rps_cpus", mask(cores.sender))?;
+        self.defer(LAST_RESORT, i32::MAX.unsigned_abs(), cores)?;
         Ok(poll)
     }
 
@@ -235,14 +233,16 @@ impl End<'_> {
     }
 
     /// Has the kernel do what the scenario asks. Says what is in the way.
-    fn kernels(&self, port: &PacketSocket) -> Result<(), String> {
+    fn kernels(&self, port: &PacketSocket, cores: Cores) -> Result<(), String> {
         let (NicSpec::Deferred { period, polls }, None) = (self.spec.nic, self.spec.nic_change) else {
             return Err(format!(
                 "the kernel's one way is `deferred`, for good, which {}.nic is not",
                 self.name
             ));
         };
-        self.receive_offload(true).and_then(|()| self.defer(period, polls)).map_err(|e| e.to_string())?;
+        self.receive_offload(true)
+            .and_then(|()| self.defer(period, polls, cores))
+            .map_err(|e| e.to_string())?;
         let defers = self.defers(port, period, polls).map_err(|error| error.to_string())?;
         defers.then_some(()).ok_or_else(|| "this kernel does not defer interrupts of a veth".to_owned())
     }
@@ -285,9 +285,12 @@ impl End<'_> {
     }
 
     /// Defers the interrupts of the host's end of the cable.
-    fn defer(&self, period: Nanos, polls: u32) -> Result<(), LabError> {
+    fn defer(&self, period: Nanos, polls: u32, cores: Cores) -> Result<(), LabError> {
         self.set("gro_flush_timeout", period.0.to_string())?;
-        self.set("napi_defer_hard_irqs", polls.to_string())
+        self.set("napi_defer_hard_irqs", polls.to_string())?;
+        // What a poll finds is left to the core's backlog. So all of it is stamped, and the time to the next poll
+        // runs, before the program is woken for the first packet.
+        self.set("queues/rx-0/rps_cpus", mask(cores.sender))
     }
 
     fn set(&self, key: &str, value: String) -> Result<(), LabError> {
