@@ -200,6 +200,7 @@ impl PlanArgs {
             resolution,
             end_link: Some(end.rate),
             narrow_link: path.iter().map(|link| link.rate).min(),
+            coalescence: None,
         };
         let limit = LoadLimit { share: self.load.max_load, capacity: end.rate };
         let (probes, pause) = (self.probes, self.pause);
