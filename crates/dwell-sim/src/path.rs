@@ -93,6 +93,7 @@ impl SimPath {
             resolution: destination.clock.resolution,
             end_link: None,
             narrow_link: None,
+            coalescence: None,
         };
         Self {
             forward: way(0, links, source, destination),
