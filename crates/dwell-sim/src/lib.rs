@@ -31,9 +31,10 @@ mod times;
 mod traffic;
 
 pub use clock::Clock;
-pub use link::{Framing, LinkSpec, QueueLimit};
+pub use link::{Balance, Discipline, Framing, LinkSpec, QueueLimit, Reordering, Shaper};
 pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
+pub use scenario::QuantityText;
 pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};
 pub use times::{Mode, Times};
 pub use traffic::{

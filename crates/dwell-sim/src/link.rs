@@ -1,5 +1,11 @@
 //! What a link is, as scenario files say it.
 
+mod bundle;
+mod discipline;
+
+pub use bundle::Balance;
+pub use discipline::{Discipline, Reordering, Shaper};
+
 use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
 use crate::times::Times;
 use crate::traffic::CrossSpec;
@@ -9,13 +15,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
-/// One store-and-forward link with the queue in front of it.
+/// One store-and-forward link with the queue in front of it, or several between the same two points.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = bundle::with_rate_or_links)]
 pub struct LinkSpec {
     /// `None`: unshaped, a packet passes in no time.
     #[schemars(description = "Bits per second; unshaped: a packet passes in no time.")]
-    #[serde(with = "rate_or_unshaped")]
+    #[serde(with = "rate_or_unshaped", default = "bundle::no_rate_given")]
     pub rate: Option<BitRate>,
     /// Time that a bit takes to the far end.
     #[serde(with = "quantity_text::duration", default)]
@@ -23,18 +30,41 @@ pub struct LinkSpec {
     /// What the queue holds besides the packet being sent.
     #[serde(default)]
     pub queue: QueueLimit,
+    /// Which of the waiting packets goes next.
+    #[serde(default, skip_serializing_if = "Discipline::is_fifo")]
+    pub discipline: Discipline,
+    /// Holds packets back that would go over a rate, besides the link's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
+    /// Largest IP packet that passes; a larger one is lost without a word. Without it, as large as the path's.
+    #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
     /// What is sent around a packet.
     #[serde(default)]
     pub framing: Framing,
     /// Share of packets that are damaged on the link, after they took its time.
     #[serde(with = "quantity_text::share", default)]
     pub loss: f64,
+    /// Share of packets that come out twice, the copy right behind its original.
+    #[serde(with = "quantity_text::share", default, skip_serializing_if = "is_zero")]
+    pub duplication: f64,
     /// Added to the propagation of each packet; never changes their order.
     #[serde(default)]
     pub jitter: Times,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
     /// Cross traffic that enters here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossSpec>,
+    /// Links between the same two points, over which packets are spread; then nothing else is said here but
+    /// `balance`.
+    #[serde(default, deserialize_with = "bundle::at_least_one", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
+    pub parallel: Vec<LinkSpec>,
+    /// How packets are spread over `parallel`.
+    #[serde(default, skip_serializing_if = "Balance::is_flow")]
+    pub balance: Balance,
 }
 
 impl LinkSpec {
@@ -45,12 +75,29 @@ impl LinkSpec {
             rate,
             propagation: Nanos::ZERO,
             queue: QueueLimit::default(),
+            discipline: Discipline::default(),
+            shaper: None,
+            mtu: None,
             framing: Framing::default(),
             loss: 0.0,
+            duplication: 0.0,
             jitter: Times::default(),
+            reordering: None,
             cross: Vec::new(),
+            parallel: Vec::new(),
+            balance: Balance::default(),
         }
     }
+
+    /// Several links between the same two points.
+    #[must_use]
+    pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {
+        Self { parallel, balance, ..Self::new(None) }
+    }
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// What goes around a packet on a link.

@@ -90,6 +90,7 @@ fn advancing_in_real_time_changes_nothing() {
         offered: Offered::Load(load),
         sizes: Bytes(500).into(),
         hops,
+        priority: 0,
     };
     links[0].cross = vec![poisson(0.3, 2), poisson(0.2, 1)];
     links[1].cross = vec![poisson(0.2, 2)];

@@ -14,7 +14,7 @@ fn link() -> LinkSpec {
 }
 
 fn cross(kind: CrossKind, load: f64, hops: usize) -> CrossSpec {
-    CrossSpec { kind, offered: Offered::Load(load), sizes: Bytes(1000).into(), hops }
+    CrossSpec { kind, offered: Offered::Load(load), sizes: Bytes(1000).into(), hops, priority: 0 }
 }
 
 /// Injects `count` packets of `size`, exponentially spaced by `mean` nanoseconds, and returns how long each waited.

@@ -31,7 +31,7 @@ fn pareto(shape: f64, on: i64, peak: u64) -> CrossKind {
 }
 
 fn cross(kind: CrossKind, offered: Offered, sizes: impl Into<Sizes>) -> CrossSpec {
-    CrossSpec { kind, offered, sizes: sizes.into(), hops: 1 }
+    CrossSpec { kind, offered, sizes: sizes.into(), hops: 1, priority: 0 }
 }
 
 /// Packets of `spec` within so many seconds.

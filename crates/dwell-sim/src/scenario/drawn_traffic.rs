@@ -54,7 +54,7 @@ pub(super) fn load(rng: &mut Stream, ranges: &Ranges, links: &mut [LinkSpec]) {
     lighten(&mut flows, links, ranges.carried);
     for Drawn { passes, bits, kind, sizes } in flows {
         let (offered, hops) = (Offered::Rate(BitRate(bits as u64)), passes.len());
-        links[passes.start].cross.push(CrossSpec { kind, offered, sizes, hops });
+        links[passes.start].cross.push(CrossSpec { kind, offered, sizes, hops, priority: 0 });
     }
 }
 

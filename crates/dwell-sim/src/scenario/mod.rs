@@ -1,6 +1,7 @@
 //! Scenario files: a path, its hosts and its cross traffic as one TOML text, for the simulator and the testbed alike.
 
 mod check;
+mod check_link;
 mod check_traffic;
 mod drawn;
 mod drawn_traffic;
@@ -12,6 +13,7 @@ pub(crate) mod quantity_text;
 pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
+pub use quantity_text::QuantityText;
 
 use crate::link::LinkSpec;
 use crate::traffic::{CapturesRead, CrossKind, CrossSpec, Offered};
@@ -124,20 +126,26 @@ impl Scenario {
     /// Reads the captures that cross traffic names, each file once. Returns the key of the first one that is unfit,
     /// and why it is.
     fn read_captures(&mut self, folder: &Path) -> Option<(String, String)> {
-        let mut read = CapturesRead::new();
-        let ways = [("links", Some(&mut self.links)), ("reverse", self.reverse.as_mut())];
-        for (way, links) in ways.into_iter().filter_map(|(way, links)| Some((way, links?))) {
-            for (index, link) in links.iter_mut().enumerate() {
+        fn read_all(
+            here: &str,
+            links: &mut [LinkSpec],
+            folder: &Path,
+            read: &mut CapturesRead,
+        ) -> Option<(String, String)> {
+            links.iter_mut().enumerate().find_map(|(index, link)| {
                 for (number, cross) in link.cross.iter_mut().enumerate() {
                     let CrossKind::Capture(capture) = &mut cross.kind else { continue };
-                    if let Err(error) = capture.read(folder, &mut read) {
-                        let key = format!("{way}[{index}].cross[{number}].kind.capture.file");
+                    if let Err(error) = capture.read(folder, read) {
+                        let key = format!("{here}[{index}].cross[{number}].kind.capture.file");
                         return Some((key, format!("{} {error}", capture.file())));
                     }
                 }
-            }
+                read_all(&format!("{here}[{index}].parallel"), &mut link.parallel, folder, read)
+            })
         }
-        None
+        let mut read = CapturesRead::new();
+        let ways = [("links", Some(&mut self.links)), ("reverse", self.reverse.as_mut())];
+        ways.into_iter().find_map(|(way, links)| read_all(way, links?, folder, &mut read))
     }
 
     /// A JSON Schema (draft 2020-12) of scenario files. It says of each key alone what may stand there; what depends on

@@ -31,6 +31,8 @@ pub struct CrossSpec {
     pub sizes: Sizes,
     /// Links that it passes, the first of them included.
     pub hops: usize,
+    /// Its class where links serve by priority: from 0 to 7, which goes first.
+    pub priority: u8,
 }
 
 /// How packets of cross traffic are spaced.
@@ -59,6 +61,19 @@ pub enum Offered {
 }
 
 impl CrossSpec {
+    /// Mean packets per second that it offers to `link`, its first.
+    pub(crate) fn packets_per_second(&self, link: &LinkSpec) -> f64 {
+        match (&self.kind, self.bits_per_second(link)) {
+            (_, None) => 0.0,
+            (CrossKind::Capture(capture), Some(bits)) => {
+                let trace = capture.trace();
+                let recorded = trace.packets() as f64 * 1e9 / trace.round().as_f64();
+                recorded * bits / trace.bits_per_second(link.framing)
+            }
+            (_, Some(bits)) => bits / self.sizes.mean_bits(link.framing),
+        }
+    }
+
     /// Mean bits per second that it offers to `link`, its first, framing counted; `None`: a share of a link that
     /// has no rate.
     #[must_use]
@@ -98,6 +113,10 @@ struct CrossText {
     #[serde(default = "one_hop")]
     #[schemars(range(min = 1, max = 64))]
     hops: usize,
+    /// Its class where links serve by priority: from 0 to 7, which goes first.
+    #[serde(default, skip_serializing_if = "is_lowest")]
+    #[schemars(range(max = 7))]
+    priority: u8,
 }
 
 impl TryFrom<CrossText> for CrossSpec {
@@ -130,7 +149,7 @@ impl TryFrom<CrossText> for CrossSpec {
             (None, Some(mix)) => Sizes::Mix(mix),
             (None, None) => Sizes::default(),
         };
-        Ok(Self { kind: text.kind, offered, sizes, hops: text.hops })
+        Ok(Self { kind: text.kind, offered, sizes, hops: text.hops, priority: text.priority })
     }
 }
 
@@ -146,10 +165,15 @@ impl From<CrossSpec> for CrossText {
             Sizes::Mix(mix) => (None, Some(mix)),
             Sizes::Own => (None, None),
         };
-        Self { kind: spec.kind, load, rate, size, sizes, hops: spec.hops }
+        let CrossSpec { kind, hops, priority, .. } = spec;
+        Self { kind, load, rate, size, sizes, hops, priority }
     }
 }
 
 fn one_hop() -> usize {
     1
+}
+
+fn is_lowest(priority: &u8) -> bool {
+    *priority == 0
 }
