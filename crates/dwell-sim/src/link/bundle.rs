@@ -3,6 +3,7 @@
 
 use super::LinkSpec;
 use dwell_core::BitRate;
+use schemars::{JsonSchema, Schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::ser::SerializeStruct;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// How packets are spread over parallel links.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Balance {
     /// Each flow takes one of them, by chance. The probes are one flow, and each source of cross traffic is another.
@@ -31,6 +32,17 @@ impl Balance {
 /// Stands for a rate that the file does not give; no file can give it.
 pub(super) fn no_rate_given() -> Option<BitRate> {
     Some(BitRate(0))
+}
+
+/// A link has a rate, unless it is a bundle.
+pub(super) fn with_rate_or_links(schema: &mut Schema) {
+    schema.insert(
+        "anyOf".to_owned(),
+        serde_json::json!([{ "required": ["rate"] }, { "required": ["parallel"] }]),
+    );
+    if let Some(rate) = schema.pointer_mut("/properties/rate").and_then(|rate| rate.as_object_mut()) {
+        rate.remove("default");
+    }
 }
 
 /// The links of a bundle.
