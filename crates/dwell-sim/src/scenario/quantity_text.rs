@@ -242,34 +242,26 @@ with!(
     size, Bytes, |size: Bytes| size, size_text
 );
 with!(
+    /// A size, where there is one.
+    some_size, Option<Bytes>, Some, |size: Option<Bytes>| size.map(size_text)
+);
+with!(
+    /// A duration, where there is one.
+    some_duration, Option<Nanos>, Some, |time: Option<Nanos>| time.map(time_text)
+);
+with!(
+    /// A rate.
+    rate, BitRate, |rate: BitRate| rate, rate_text
+);
+with!(
+    /// A rate, where there is one.
+    some_rate, Option<BitRate>, Some, |rate: Option<BitRate>| rate.map(rate_text)
+);
+with!(
     /// A share of one.
     share, f64, |share: Share| share.0, std::convert::identity
 );
-
-impl<'de> serde::Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from)
-    }
-}
-
-impl serde::Serialize for Share {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(self.0)
-    }
-}
-
-/// A rate in the dress of a scenario file.
-#[derive(Copy, Clone)]
-pub(crate) struct RateText(pub(crate) BitRate);
-
-impl<'de> serde::Deserialize<'de> for RateText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from).map(Self)
-    }
-}
-
-impl serde::Serialize for RateText {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&rate_text(self.0))
-    }
-}
+with!(
+    /// A share of one, where there is one.
+    some_share, Option<f64>, |share: Share| Some(share.0), std::convert::identity
+);
