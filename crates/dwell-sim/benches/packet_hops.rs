@@ -15,7 +15,13 @@ fn links(count: usize) -> Vec<LinkSpec> {
 }
 
 fn poisson(load: f64, hops: usize) -> CrossSpec {
-    CrossSpec { kind: CrossKind::Poisson, offered: Offered::Load(load), size: Bytes(826), hops }
+    CrossSpec {
+        kind: CrossKind::Poisson,
+        offered: Offered::Load(load),
+        sizes: Bytes(826).into(),
+        hops,
+        priority: 0,
+    }
 }
 
 /// 200 pairs, 5 ms apart: one second of virtual time. Returns the packet-hops that it took.

@@ -6,14 +6,20 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A quantity that is written as a number with its unit.
-pub(crate) trait QuantityText: Sized {
+pub trait QuantityText: Sized {
     /// What is allowed, with an example; completes the sentence "expected ...".
     const EXPECTED: &'static str;
 
     /// Reads the quantity.
+    ///
+    /// # Errors
+    /// Says what is wrong with `text`, and what is allowed.
     fn read(text: &str) -> Result<Self, String>;
 
     /// Reads a number that came without quotes, and so without a unit.
+    ///
+    /// # Errors
+    /// If it is not zero, which needs no unit, or a quantity that has none.
     fn read_number(number: f64) -> Result<Self, String> {
         if number == 0.0 {
             Self::read("0")
@@ -236,34 +242,26 @@ with!(
     size, Bytes, |size: Bytes| size, size_text
 );
 with!(
+    /// A size, where there is one.
+    some_size, Option<Bytes>, Some, |size: Option<Bytes>| size.map(size_text)
+);
+with!(
+    /// A duration, where there is one.
+    some_duration, Option<Nanos>, Some, |time: Option<Nanos>| time.map(time_text)
+);
+with!(
+    /// A rate.
+    rate, BitRate, |rate: BitRate| rate, rate_text
+);
+with!(
+    /// A rate, where there is one.
+    some_rate, Option<BitRate>, Some, |rate: Option<BitRate>| rate.map(rate_text)
+);
+with!(
     /// A share of one.
     share, f64, |share: Share| share.0, std::convert::identity
 );
-
-impl<'de> serde::Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from)
-    }
-}
-
-impl serde::Serialize for Share {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(self.0)
-    }
-}
-
-/// A rate in the dress of a scenario file.
-#[derive(Copy, Clone)]
-pub(crate) struct RateText(pub(crate) BitRate);
-
-impl<'de> serde::Deserialize<'de> for RateText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from).map(Self)
-    }
-}
-
-impl serde::Serialize for RateText {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&rate_text(self.0))
-    }
-}
+with!(
+    /// A share of one, where there is one.
+    some_share, Option<f64>, |share: Share| Some(share.0), std::convert::identity
+);

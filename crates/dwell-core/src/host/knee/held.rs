@@ -38,6 +38,10 @@ impl Knee {
     /// the stage stands clear of it.
     fn may_be_held(&self, report: &Report, fit: &Fit) -> Option<(f64, String)> {
         let stage = report.finding(Quantity::ApplicationStage).estimate();
+        // A throttle that is longer than the stage makes no packet wait for the program: what looks flat then is the
+        // level of the throttle, and there is no jump at its end.
+        let service = report.finding(Quantity::ServiceTime).estimate();
+        let jumps = stage.zip(service).is_some_and(|(stage, service)| stage - service > JUMP * stage);
         match self.coalescence {
             Some(Coalesced { kind: Kind::None, period }) => {
                 let unseen = period.as_f64();
@@ -52,10 +56,6 @@ impl Knee {
                      any shorter stage"
                 );
                 let beyond = stage.is_some_and(|stage| stage > BEYOND * held);
-                // A throttle that is longer than the stage makes no packet wait for the program: what looks flat
-                // then is the level of the throttle, and there is no jump at its end.
-                let service = report.finding(Quantity::ServiceTime).estimate();
-                let jumps = stage.zip(service).is_some_and(|(stage, service)| stage - service > JUMP * stage);
                 (!(beyond && (jumps || kind == Kind::Hold))).then_some((held, reason))
             }
             None => {
@@ -65,7 +65,7 @@ impl Knee {
                      which, and whether it coalesces is not known",
                     Nanos::from_f64(found.stage.value)
                 );
-                (found.by_program < BY_PROGRAM).then_some((0.0, reason))
+                (found.by_program < BY_PROGRAM || !jumps).then_some((0.0, reason))
             }
         }
     }
