@@ -262,6 +262,23 @@ fn what_application_stamps_cannot_tell_is_said() {
 }
 
 #[test]
+fn a_nic_that_coalesces_makes_no_rate() {
+    for mbps in [10, 40, 100, 1000, 10_000] {
+        for period in [25e3, 125e3, 250e3] {
+            for seed in 0..3 {
+                let mut world = World::new(vec![Link::new(1000, 0.0), Link::new(mbps, 0.0)], seed);
+                world.throttle = period;
+                world.kernel_stage = (3e3, 20.0);
+                let case = format!("{mbps} Mb/s, {period} ns, seed {seed}");
+                let report = ask(&mut world, None);
+                let finding = capacity(&report);
+                assert_ne!(finding.holds(mbps as f64 * 1e6), Some(false), "{case}: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn no_probe_arrives() {
     let mut world = World::new(vec![Link::new(100, 0.0)], 1);
     world.loss = 1.0;

@@ -494,7 +494,7 @@ impl EndLink {
         }
         // The host read a packet each gap, and slept through LONGEST_SLEEP at most: the link did not take longer.
         let bits = burst.size.bits() as f64;
-        let read = 1e9 * bits / burst.gap.high;
+        let read = 1e9 * bits / burst.gap.high.max(self.large.average(vantage).unwrap_or(0.0));
         let slept = 1e9 * bits * self.large.packets.saturating_sub(1) as f64 / LONGEST_SLEEP.as_f64();
         Finding::at_least(
             read.min(slept),
