@@ -197,7 +197,7 @@ fn a_full_class_loses_its_own_packets_only() {
 fn packets_in_turn_take_parallel_links_and_overtake_one_another() {
     let slow = LinkSpec { propagation: Nanos(300_000), ..link() };
     let bundle = LinkSpec::bundle(vec![link(), slow], Balance::Packet);
-    let out = outcomes(&[bundle.clone()], 40_000, Bytes(1000), 100_000.0);
+    let out = outcomes(std::slice::from_ref(&bundle), 40_000, Bytes(1000), 100_000.0);
     let keys: Vec<_> = out.iter().map(Outcome::key).collect();
     let overtaken = keys.windows(2).filter(|two| two[0] > two[1]).count();
     assert!(overtaken > 5_000, "{overtaken}");
@@ -218,7 +218,7 @@ fn flows_keep_to_one_link_of_several_and_seeds_choose() {
     let bundle = LinkSpec::bundle((0..4).map(|k| fast(k * 1_000)).collect(), Balance::Flow);
     let mut seen = [0; 4];
     for seed in 0..400 {
-        let (mut network, mut out) = (Network::new(&[bundle.clone()], seed), Vec::new());
+        let (mut network, mut out) = (Network::new(std::slice::from_ref(&bundle), seed), Vec::new());
         (0..5).for_each(|key| _ = network.inject(Nanos(key * 10_000_000), key as u64, Bytes(1000)));
         network.finish(&mut out);
         let delays = out.iter().map(|outcome| match outcome {
