@@ -88,7 +88,7 @@ fn the_papers_figures_come_out() {
 fn what_looks_at_what_comes_back_gets_a_range() {
     let here = folder();
     let document = plan(here.path(), &["--links", "1 Gb/s"]);
-    for method in ["knee", "end-link"] {
+    for method in ["knee", "coalescence", "end-link"] {
         let seconds = &cost(&document, method)["seconds"];
         let [low, value, high] = ["low", "value", "high"].map(|key| number(&seconds[key]));
         assert!(0.0 < low && low <= value && value <= high, "{method}: {seconds}");

@@ -5,7 +5,7 @@ use dwell_core::truth::{Adapting, Crossed, Ground};
 use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
 use dwell_core::{Bytes, Nanos};
 use dwell_sim::nic::NicSpec;
-use dwell_sim::{LinkSpec, Offered, Scenario};
+use dwell_sim::{LinkSpec, Scenario};
 
 /// Of `scenario`; stage and span are those of a run. In the lab the host is a real one, whose service time only its
 /// runs show.
@@ -44,16 +44,13 @@ fn crossed(links: &[LinkSpec]) -> Vec<Crossed> {
         links.iter().map(|link| Crossed { rate: link.rate, load: 0.0, largest: Bytes(0) }).collect();
     for (index, link) in links.iter().enumerate() {
         for cross in &link.cross {
-            let bits = match (cross.offered, link.rate) {
-                (Offered::Rate(rate), _) => rate.0 as f64,
-                (Offered::Load(load), rate) => load * rate.map_or(0.0, |rate| rate.0 as f64),
-            };
+            let bits = cross.bits_per_second(link).unwrap_or(0.0);
             for passed in crossed.iter_mut().skip(index).take(cross.hops) {
                 let share = passed.rate.map_or(0.0, |rate| bits / rate.0 as f64);
                 // A link cannot be busier than always.
                 passed.load = (passed.load + share).min(1.0);
                 if share > 0.0 {
-                    passed.largest = passed.largest.max(cross.size);
+                    passed.largest = passed.largest.max(cross.largest());
                 }
             }
         }

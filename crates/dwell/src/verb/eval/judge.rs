@@ -10,6 +10,7 @@ use super::rows::{Origin, Row};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
+use crate::verb::coalescence::{self, measure_coalescence};
 use crate::verb::{capacity, delay};
 use anyhow::Result;
 use dwell_core::truth::{Ground, truths};
@@ -107,8 +108,7 @@ impl Judge<'_> {
         };
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (end_link, took) = capacity::measure_end_link(&mut run)?;
-        // What the methods before know of the stage and of the NIC.
-        let (mut known, mut coalesced) = (None, None);
+        let mut known = None;
         let mut done: Vec<(&MethodSpec, Duration)> = Vec::new();
         for spec in &condition.methods {
             if spec.name == MethodName::EndLink {
@@ -122,15 +122,12 @@ impl Judge<'_> {
                 witness.hears(&run, spec, &spec.stage(), &report, Duration::ZERO);
                 continue;
             }
-            let facts = PathFacts { coalescence: coalesced, ..facts_for(spec, &run) };
             if spec.name == MethodName::Coalescence {
-                let mut method = spec.coalescence(&facts);
-                let (report, took) = run.measure(&spec.stage(), &mut method)?;
-                witness.hears(&run, spec, &spec.stage(), &report, took);
-                coalesced = method.coalesced();
+                let (report, took) = measure_coalescence(&mut run)?;
+                witness.hears(&run, spec, coalescence::STAGE, &report, took);
                 continue;
             }
-            let mut method = spec.build(seed, &facts, known.as_ref());
+            let mut method = spec.build(seed, &facts_for(spec, &run), known.as_ref());
             if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
                 // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
                 run.passages(&other.stage()).for_each(|passage| method.see(&passage.observation));

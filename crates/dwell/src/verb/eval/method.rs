@@ -1,9 +1,8 @@
 //! The methods that a grid names, with what they read and what they rest on.
 
 use crate::verb::ppt::PptMethod;
-use crate::verb::{capacity, delay};
+use crate::verb::{capacity, coalescence, delay};
 use dwell_core::capacity::EndLink;
-use dwell_core::coalescence::{Coalescence, CoalescenceConfig};
 use dwell_core::delay::{OneWayDelay, OneWayDelayConfig};
 use dwell_core::{Finding, Method, Nanos, PathFacts, Vantage};
 use serde::Deserialize;
@@ -42,7 +41,7 @@ impl MethodName {
             Self::Salehin2015 => PptMethod::Salehin2015.name(),
             Self::Salehin2017 => PptMethod::Salehin2017.name(),
             Self::EndLink => capacity::STAGE,
-            Self::Coalescence => "coalescence",
+            Self::Coalescence => coalescence::STAGE,
             Self::Delay => delay::STAGE,
         }
     }
@@ -57,18 +56,13 @@ impl MethodSpec {
             MethodName::Salehin2015 => ppt(PptMethod::Salehin2015),
             MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
             MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),
-            MethodName::Coalescence => Box::new(self.coalescence(facts)),
+            MethodName::Coalescence => Box::new(coalescence::build(facts)),
             // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
             MethodName::Delay => {
                 let correction = delay::correction(stage.filter(|_| self.needs_stage()));
                 Box::new(OneWayDelay::new(OneWayDelayConfig { correction, ..self.delay() }, facts))
             }
         }
-    }
-
-    /// The coalescence method itself, which tells others what they must know. It reads the best stamps that there are.
-    pub(super) fn coalescence(&self, facts: &PathFacts) -> Coalescence {
-        Coalescence::new(CoalescenceConfig::default(), facts)
     }
 
     fn delay(&self) -> OneWayDelayConfig {

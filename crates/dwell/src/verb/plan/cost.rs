@@ -4,9 +4,12 @@
 
 use anyhow::Result;
 use dwell_core::capacity::EndLink;
+use dwell_core::coalescence::Coalescence;
 use dwell_core::host::{Knee, Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{Bytes, Effort, LoadLimit, Method, Nanos, Passage, Path, PathFacts, run};
 use dwell_sim::{Scenario, SimPath};
+use std::panic::resume_unwind;
+use std::thread;
 
 /// Rehearsals of a method that looks at what comes back. The next run lies between the least and the most of n earlier
 /// ones with a probability of 1 - 2 / (n + 1): 95 %.
@@ -14,6 +17,9 @@ const REHEARSALS: u64 = 39;
 
 /// The name of `knee`.
 pub(super) const KNEE: &str = "knee";
+
+/// The name of `coalescence`.
+const COALESCENCE: &str = "coalescence";
 
 /// What decides about cost.
 pub(super) struct Settings {
@@ -61,6 +67,9 @@ pub(super) fn costs(scenario: &Scenario, settings: &Settings) -> Result<Vec<Cost
         Box::new(EndLink::new(Default::default(), &unknown))
     })?);
     let limit = Some(settings.limit);
+    costs.push(varying(COALESCENCE, &quiet, limit, settings.seed, &|| {
+        Box::new(Coalescence::new(Default::default(), facts))
+    })?);
     costs.push(varying(KNEE, &quiet, limit, settings.seed, &|| {
         Box::new(Knee::new(Default::default(), facts))
     })?);
@@ -88,9 +97,9 @@ fn rehearse(
     let (mut trailing, mut burst, mut first) = (Vec::new(), Nanos::ZERO, None);
     let effort = run(method, &mut path, limit, |Passage { observation, .. }| {
         let fates = &observation.fates;
+        first = first.or(fates.first().map(|head| head.packet.size));
         let equal = fates.windows(2).all(|two| two[0].packet.size == two[1].packet.size);
-        if let [head, tail] = fates.as_slice() {
-            first.get_or_insert(head.packet.size);
+        if let [_, tail] = fates.as_slice() {
             trailing.push(tail.packet.size);
         } else if let (true, Some(last), Some(head)) = (equal, fates.last(), fates.first())
             && let (Some(last), Some(head)) = (last.arrival, head.arrival)
@@ -103,17 +112,26 @@ fn rehearse(
     Ok(Cost { method: name, trailing, heading: first.unwrap_or(heading), effort, range: None, burst })
 }
 
-/// Many runs with seeds of their own.
+/// Many runs with seeds of their own, on every core.
 fn varying(
     name: &'static str,
     scenario: &Scenario,
     limit: Option<LoadLimit>,
     seed: u64,
-    build: &dyn Fn() -> Box<dyn Method>,
+    build: &(dyn Fn() -> Box<dyn Method> + Sync),
 ) -> Result<Cost> {
-    let mut runs = (0..REHEARSALS)
-        .map(|i| rehearse(name, &mut *build(), scenario, limit, seed.wrapping_add(i)))
-        .collect::<Result<Vec<_>>>()?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let share = |core: usize| -> Result<Vec<(u64, Cost)>> {
+        let own = (core as u64..REHEARSALS).step_by(cores);
+        own.map(|i| Ok((i, rehearse(name, &mut *build(), scenario, limit, seed.wrapping_add(i))?))).collect()
+    };
+    let shares: Result<Vec<_>> = thread::scope(|scope| {
+        let started: Vec<_> = (0..cores).map(|core| scope.spawn(move || share(core))).collect();
+        started.into_iter().map(|share| share.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let mut runs: Vec<(u64, Cost)> = shares?.into_iter().flatten().collect();
+    runs.sort_by_key(|(i, _)| *i);
+    let mut runs: Vec<Cost> = runs.into_iter().map(|(_, cost)| cost).collect();
     let mut efforts: Vec<Effort> = runs.iter().map(|run| run.effort).collect();
     let ends = [f64::min, f64::max];
     let extreme =

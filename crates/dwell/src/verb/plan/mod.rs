@@ -14,8 +14,8 @@ use clap::{Args, ValueEnum};
 use cost::{Cost, Settings};
 use dwell_core::host::{Salehin2017, salehin2015};
 use dwell_core::sizing::{self, Crossing, Link, ratio};
-use dwell_core::{BitRate, Bytes, LoadLimit, Nanos, PathFacts};
-use dwell_sim::{Framing, QuantityText};
+use dwell_core::{BitRate, Bytes, LoadLimit, Nanos, Path as _, PathFacts};
+use dwell_sim::{Framing, QuantityText, SimPath};
 use given::{Given, Told};
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = probes)]
     probes: usize,
 
-    /// Idle time before each probe of the published schemes; `knee` and `end-link` keep their own
+    /// Idle time before each probe of the published schemes; the other methods keep their own
     #[arg(long, value_name = "TIME", default_value = "100 ms", allow_hyphen_values = true,
           value_parser = quantity::<Nanos>)]
     pause: Nanos,
@@ -195,11 +195,10 @@ impl PlanArgs {
         let crossed = self.crossed(&given, &shaped, path.len())?;
         let crossings = self.crossings(&crossed, path.len());
         let facts = PathFacts {
-            max_size: heading,
             min_size: given.least,
-            resolution,
             end_link: Some(end.rate),
             narrow_link: path.iter().map(|link| link.rate).min(),
+            ..SimPath::new(scenario, seed).facts()
         };
         let limit = LoadLimit { share: self.load.max_load, capacity: end.rate };
         let (probes, pause) = (self.probes, self.pause);

@@ -111,7 +111,7 @@ pub(super) fn text(plan: &Plan) -> String {
         text,
         "Smallest application stage that `knee` can find: {stage}.\nThat is one packet of {} with its gap on the narrowest \
          link: P_t is never closer behind P_h there,\nso it never meets a shorter stage at work, and all that can be said is \
-         'at most'.\n",
+         'at most'. A NIC that coalesces\nhides stages shorter than its period too.\n",
         plan.given.least
     );
     let mut table = table(&["method", "figure", "at most", "evenly", "why"]);
