@@ -343,6 +343,7 @@ fn section_2_1_step() {
             resolution: Nanos::from_micros(1),
             end_link: Some(BitRate::from_mbps(mbps)),
             narrow_link: None,
+            coalescence: None,
         };
         let config = Config { trailing: [Bytes(87), Bytes(88)], ..Config::default() };
         let Step::Send(fleet) = Salehin2015::new(config, &facts).next() else { panic!("nothing asked") };

@@ -6,18 +6,22 @@ mod discipline;
 pub use bundle::Balance;
 pub use discipline::{Discipline, Reordering, Shaper};
 
-use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text};
+use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
 use crate::times::Times;
 use crate::traffic::CrossSpec;
 use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
 use dwell_core::{BitRate, Bytes, Nanos};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// One store-and-forward link with the queue in front of it, or several between the same two points.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
+#[schemars(transform = bundle::one_or_several)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct LinkSpec {
     /// `None`: unshaped, a packet passes in no time.
+    #[schemars(description = "Bits per second; unshaped: a packet passes in no time.")]
     #[serde(with = "rate_or_unshaped", default = "bundle::no_rate_given")]
     pub rate: Option<BitRate>,
     /// Time that a bit takes to the far end.
@@ -33,6 +37,7 @@ pub struct LinkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
     /// Largest IP packet that passes; a larger one is lost without a word. `None`: as large as the path's.
+    #[schemars(description = "Largest IP packet that passes; a larger one is lost without a word.")]
     #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
     /// What is sent around a packet.
@@ -55,6 +60,7 @@ pub struct LinkSpec {
     pub cross: Vec<CrossSpec>,
     /// Links between the same two points, over which packets are spread; then nothing else is said here but
     /// `balance`.
+    #[schemars(length(min = 1))]
     #[serde(default, deserialize_with = "bundle::at_least_one", skip_serializing_if = "Vec::is_empty")]
     pub parallel: Vec<LinkSpec>,
     /// How packets are spread over `parallel`.
@@ -96,7 +102,7 @@ fn is_zero(share: &f64) -> bool {
 }
 
 /// What goes around a packet on a link.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framing {
     /// A frame has at least 64 bytes, 72 with its preamble, and a gap of 12 bytes follows it.
@@ -168,6 +174,20 @@ impl QuantityText for QueueLimit {
             .map(Self::Bytes)
             .map_err(|_| format!("\"{text}\" is no queue limit; expected {}", Self::EXPECTED))
     }
+
+    fn pattern() -> String {
+        format!("{}|{}|^\\s*\\+?[0-9_]+\\s*packets?\\s*$", Bytes::pattern(), word_pattern("unlimited"))
+    }
+}
+
+impl JsonSchema for QueueLimit {
+    fn schema_name() -> Cow<'static, str> {
+        "queue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Self::schema()
+    }
 }
 
 impl<'de> Deserialize<'de> for QueueLimit {
@@ -187,36 +207,28 @@ impl Serialize for QueueLimit {
 }
 
 /// A rate, or the word `unshaped`.
-mod rate_or_unshaped {
-    use super::*;
+struct RateOrUnshaped(Option<BitRate>);
 
-    struct Rate(Option<BitRate>);
+impl QuantityText for RateOrUnshaped {
+    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"100 Mb/s\", or \"unshaped\"";
 
-    impl QuantityText for Rate {
-        const EXPECTED: &'static str =
-            "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"100 Mb/s\", or \"unshaped\"";
-
-        fn read(text: &str) -> Result<Self, String> {
-            if text.trim().eq_ignore_ascii_case("unshaped") {
-                return Ok(Self(None));
-            }
-            BitRate::read(text).map(|rate| Self(Some(rate))).map_err(|problem| {
-                match problem.split_once(';') {
-                    Some((what, _)) => format!("{what}; expected {}", Self::EXPECTED),
-                    None => problem,
-                }
-            })
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("unshaped") {
+            return Ok(Self(None));
         }
+        BitRate::read(text).map(|rate| Self(Some(rate))).map_err(|problem| match problem.split_once(';') {
+            Some((what, _)) => format!("{what}; expected {}", Self::EXPECTED),
+            None => problem,
+        })
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BitRate>, D::Error> {
-        read(from).map(|rate: Rate| rate.0)
-    }
-
-    pub(super) fn serialize<S: Serializer>(rate: &Option<BitRate>, to: S) -> Result<S::Ok, S::Error> {
-        match rate {
-            Some(rate) => to.serialize_str(&rate_text(*rate)),
-            None => to.serialize_str("unshaped"),
-        }
+    fn pattern() -> String {
+        format!("{}|{}", BitRate::pattern(), word_pattern("unshaped"))
     }
 }
+
+with!(
+    /// A rate, or the word `unshaped`.
+    rate_or_unshaped, Option<BitRate>, |rate: RateOrUnshaped| rate.0,
+    |rate: Option<BitRate>| rate.map_or("unshaped".to_owned(), rate_text)
+);

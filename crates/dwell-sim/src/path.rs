@@ -95,6 +95,7 @@ impl SimPath {
             resolution: destination.clock.resolution,
             end_link: None,
             narrow_link: None,
+            coalescence: None,
         };
         Self { forward, reverse: way(1, &reverse, destination, source), truth, facts, now: WARM_UP }
     }

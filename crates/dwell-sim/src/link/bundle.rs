@@ -3,6 +3,7 @@
 
 use super::LinkSpec;
 use dwell_core::BitRate;
+use schemars::{JsonSchema, Schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::ser::SerializeStruct;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// How packets are spread over parallel links.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Balance {
     /// Each flow takes one of them, by chance. The probes are one flow, and each source of cross traffic is another.
@@ -40,6 +41,15 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Lin
         return Err(de::Error::custom("is empty; give at least one link"));
     }
     Ok(links)
+}
+
+/// What a schema says of a link: it has a rate, or it is several.
+pub(super) fn one_or_several(link: &mut Schema) {
+    if let Some(rate) = link.pointer_mut("/properties/rate").and_then(|rate| rate.as_object_mut()) {
+        rate.remove("default");
+    }
+    let having = |key: &str| schemars::json_schema!({ "required": [key] }).to_value();
+    link.insert("anyOf".to_owned(), vec![having("rate"), having("parallel")].into());
 }
 
 struct LinkVisitor;

@@ -4,10 +4,11 @@
 use crate::scenario::quantity_text;
 use crate::times::Times;
 use dwell_core::{BitRate, Bytes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which of the packets that wait goes next. A packet that is being sent is never interrupted.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Discipline {
     /// Who came first.
@@ -19,6 +20,7 @@ pub enum Discipline {
     /// Who is of the highest class, and within a class who came first. The queue's limit holds for each class.
     Priority {
         /// Class of the probes, from 0 to 7, which goes first.
+        #[schemars(range(max = 7))]
         #[serde(default)]
         probes: u8,
     },
@@ -37,7 +39,7 @@ impl Discipline {
 
 /// A token bucket in front of a link: tokens come at `rate` up to `burst`, and a packet takes as many as it has
 /// bytes on the wire (padded, the gap after it not counted).
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shaper {
     /// What passes in the long run.
@@ -47,12 +49,13 @@ pub struct Shaper {
     #[serde(with = "quantity_text::size")]
     pub burst: Bytes,
     /// How fast it may pass then; `None`: as fast as the link.
+    #[schemars(description = "How fast it may pass then; without it, as fast as the link.")]
     #[serde(with = "quantity_text::some_rate", default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<BitRate>,
 }
 
 /// Packets that come out of a link later than they should, so that those behind them come first.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reordering {
     /// Share of packets that are held back.

@@ -251,7 +251,7 @@ impl Replay {
     }
 
     fn resume(&mut self, at: Picos) -> Picos {
-        let since = at - self.began;
+        let since = at.saturating_sub(self.began);
         self.began += since.div_euclid(self.round) * self.round;
         let then = since.rem_euclid(self.round) as f64 / self.slower / 1e3;
         self.index = self.trace.first_from(Nanos::from_f64(then.ceil()));

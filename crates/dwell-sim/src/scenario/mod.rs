@@ -19,11 +19,12 @@ use crate::traffic::{CapturesRead, CrossKind, CrossSpec, Offered};
 use dwell_core::Bytes;
 use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD};
 use place::{Places, line_of};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A testbed as data.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Short name.
@@ -44,14 +45,16 @@ pub struct Scenario {
     #[serde(default)]
     pub lab: LabSpec,
     /// From the source to the destination.
+    #[schemars(length(min = 1, max = 64))]
     pub links: Vec<LinkSpec>,
-    /// From the destination to the source; `None`: the same links the other way round.
+    /// From the destination to the source; without it, the same links the other way round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
     pub reverse: Option<Vec<LinkSpec>>,
 }
 
 /// How a testbed builds a scenario; the simulator has no use for it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LabSpec {
     /// What carries packets over a shaped link.
@@ -59,7 +62,7 @@ pub struct LabSpec {
 }
 
 /// What carries packets over a shaped link of a testbed.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
     /// Dwell's own forwarder, which serialises every packet.
@@ -142,6 +145,28 @@ impl Scenario {
         let mut read = CapturesRead::new();
         let ways = [("links", Some(&mut self.links)), ("reverse", self.reverse.as_mut())];
         ways.into_iter().find_map(|(way, links)| read_all(way, links?, folder, &mut read))
+    }
+
+    /// A JSON Schema (draft 2020-12) of scenario files. It says of each key alone what may stand there; what depends on
+    /// several keys only [`Scenario::parse`] tells.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert("title".to_owned(), "A scenario file of Dwell".into());
+        // TOML has no null: what need not be there is left out.
+        let null = schemars::json_schema!({ "type": "null" });
+        let without_null = |schema: &mut schemars::Schema| {
+            for key in ["type", "anyOf"] {
+                if let Some(ways) = schema.get_mut(key).and_then(|ways| ways.as_array_mut()) {
+                    ways.retain(|way| way != "null" && way != null.as_value());
+                }
+            }
+        };
+        schemars::transform::transform_subschemas(
+            &mut schemars::transform::RecursiveTransform(without_null),
+            &mut schema,
+        );
+        schema.to_value()
     }
 
     /// The scenario as a file would hold it; reads back as the same scenario.

@@ -3,14 +3,16 @@
 use super::capture_file::{self, CaptureError};
 use crate::link::Framing;
 use dwell_core::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A recorded capture as traffic. What serde reads names the file only; [`crate::Scenario::parse`] reads the file.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(description = "A recorded capture as traffic.")]
 pub struct CaptureSpec {
     /// The file, in pcap or pcapng; a relative path starts at the scenario file's folder.
     file: String,

@@ -16,10 +16,11 @@ pub use sizes::{SizeShare, Sizes};
 use crate::link::LinkSpec;
 use crate::scenario::quantity_text;
 use dwell_core::{BitRate, Bytes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Traffic that is not ours. It enters at its link and leaves after `hops` links.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(try_from = "CrossText", into = "CrossText")]
 pub struct CrossSpec {
     /// How its packets are spaced.
@@ -35,7 +36,7 @@ pub struct CrossSpec {
 }
 
 /// How packets of cross traffic are spaced.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CrossKind {
     /// Evenly, from a random phase.
@@ -90,20 +91,30 @@ impl CrossSpec {
 }
 
 /// Cross traffic as a scenario file writes it.
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 struct CrossText {
+    /// How its packets are spaced.
     kind: CrossKind,
+    /// Mean share of its first link's time that it takes, framing counted.
     #[serde(with = "quantity_text::some_share", default, skip_serializing_if = "Option::is_none")]
     load: Option<f64>,
+    /// Mean bits per second, framing counted.
     #[serde(with = "quantity_text::some_rate", default, skip_serializing_if = "Option::is_none")]
     rate: Option<BitRate>,
+    /// Size of each packet on the wire.
     #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
     size: Option<Bytes>,
+    /// Sizes on the wire to draw from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     sizes: Option<Vec<SizeShare>>,
+    /// Links that it passes, the first of them included.
     #[serde(default = "one_hop")]
+    #[schemars(range(min = 1, max = 64))]
     hops: usize,
+    /// Its class where links serve by priority: from 0 to 7, which goes first.
+    #[schemars(range(max = 7))]
     #[serde(default, skip_serializing_if = "is_lowest")]
     priority: u8,
 }

@@ -7,19 +7,21 @@ use crate::random::Stream;
 use crate::scenario::quantity_text;
 use dwell_core::{BitRate, Nanos};
 use rand::RngExt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// On and off times with a Pareto distribution, and packets evenly spaced at a peak rate while on.
-#[derive(Copy, Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParetoSpec {
     /// The exponent of the tail, between 1 and 2 and neither of the two: the mean is finite, and the variance would
     /// not be if a period could last for ever.
+    #[schemars(extend("exclusiveMinimum" = 1, "exclusiveMaximum" = 2))]
     pub shape: f64,
     /// Mean length of a burst.
     #[serde(with = "quantity_text::duration")]
     pub on: Nanos,
-    /// Mean time between bursts; `None`: so long that the flow offers what it is asked for.
+    /// Mean time between bursts; without it, so long that the flow offers what it is asked for.
     #[serde(with = "quantity_text::some_duration", default, skip_serializing_if = "Option::is_none")]
     pub off: Option<Nanos>,
     /// Bits per second while on, framing counted.

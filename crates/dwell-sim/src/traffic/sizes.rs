@@ -6,6 +6,7 @@ use crate::scenario::quantity_text;
 use dwell_core::Bytes;
 use dwell_core::unit::ETHERNET_OVERHEAD;
 use rand::RngExt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sizes of a flow's packets on the wire.
@@ -20,13 +21,14 @@ pub enum Sizes {
 }
 
 /// One size of a mix.
-#[derive(Copy, Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SizeShare {
     /// On the wire.
     #[serde(with = "quantity_text::size")]
     pub size: Bytes,
     /// How many packets have it, against the other weights.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub weight: f64,
 }
 

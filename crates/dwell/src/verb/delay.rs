@@ -1,5 +1,6 @@
 //! `dwell delay`: one-way delay, what the clocks do, and loss.
 
+use super::coalescence::measure_coalescence;
 use super::ppt::{PptMethod, Stamps};
 use super::{Measuring, capacity, insert_findings, measure, warnings};
 use crate::cli::Output;
@@ -93,6 +94,7 @@ impl Measuring for Delay {
         capacity::measure_end_link(run)?;
         let mut stage = None;
         if self.stamps == Vantage::Application {
+            measure_coalescence(run)?;
             let mut knee = PptMethod::Knee.build(Vantage::Application, None, run.seed(), run.facts());
             let (report, _) = run.measure(PptMethod::Knee.name(), &mut *knee)?;
             stage = stage_of(Some(&report));
