@@ -17,8 +17,8 @@ use std::borrow::Cow;
 
 /// One store-and-forward link with the queue in front of it, or several between the same two points.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
-#[schemars(transform = bundle::one_or_several)]
 #[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = bundle::with_rate_or_links)]
 pub struct LinkSpec {
     /// `None`: unshaped, a packet passes in no time.
     #[schemars(description = "Bits per second; unshaped: a packet passes in no time.")]
@@ -36,8 +36,7 @@ pub struct LinkSpec {
     /// Holds packets back that would go over a rate, besides the link's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
-    /// Largest IP packet that passes; a larger one is lost without a word. `None`: as large as the path's.
-    #[schemars(description = "Largest IP packet that passes; a larger one is lost without a word.")]
+    /// Largest IP packet that passes; a larger one is lost without a word. Without it, as large as the path's.
     #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
     /// What is sent around a packet.
@@ -60,8 +59,8 @@ pub struct LinkSpec {
     pub cross: Vec<CrossSpec>,
     /// Links between the same two points, over which packets are spread; then nothing else is said here but
     /// `balance`.
-    #[schemars(length(min = 1))]
     #[serde(default, deserialize_with = "bundle::at_least_one", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub parallel: Vec<LinkSpec>,
     /// How packets are spread over `parallel`.
     #[serde(default, skip_serializing_if = "Balance::is_flow")]

@@ -234,7 +234,7 @@ proptest! {
                 let took = (at.0 - entry) as f64;
                 prop_assert!(took >= on_links + waited.as_f64() - 2.0, "{took} ns, but {on_links} + {waited}");
                 let delays = |link: &LinkSpec| link.jitter.fixed().is_none() || link.reordering.is_some();
-                let varies = links.iter().any(|link| delays(link) || link.parallel.len() > 0);
+                let varies = links.iter().any(|link| delays(link) || !link.parallel.is_empty());
                 prop_assert!(varies || took <= on_links + waited.as_f64() + 2.0);
                 prop_assert!(departed.0 >= entry && departed <= at);
             }

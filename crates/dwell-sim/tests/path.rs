@@ -6,7 +6,6 @@ use dwell_core::{
     BitRate, Bytes, Departure, Direction, Finding, Fleet, Method, Nanos, Passage, Path, Step, Train,
     TrainTruth,
 };
-use dwell_core::{Finding, Method, Step};
 use dwell_sim::{
     Clock, ClockSpec, ClockStep, CrossKind, CrossSpec, HostSpec, LinkSpec, Offered, Scenario, SimError,
     SimPath, Times,

@@ -167,6 +167,61 @@ fn cross_traffic_that_cannot_be() {
 }
 
 #[test]
+fn bursts_that_cannot_be() {
+    let pareto =
+        |inner: &str, rest: &str| format!("[[links.cross]]\nkind = {{ pareto = {{ {inner} }} }}\n{rest}");
+    let good = "shape = 1.5, on = \"10 ms\", peak = \"80 Mb/s\"";
+    let at = |key: &str| format!("links[0].cross[0].kind.pareto{key}");
+    let said = |inner: &str, key: &str, says: &str| refused(&pareto(inner, "load = 0.3"), 5, &at(key), says);
+    said(&good.replace("1.5", "1"), ".shape", "1 is out of range: above 1 and below 2");
+    said(&good.replace("1.5", "2.0"), ".shape", "above 1 and below 2");
+    said(&good.replace("1.5", "nan"), ".shape", "above 1 and below 2");
+    said(&good.replace("10 ms", "0 ms"), ".on", "0 ns is out of range: 1 us to 1 h");
+    said(&good.replace("10 ms", "-1 ms"), ".on", "no less than 0");
+    said(&good.replace("10 ms", "100 us"), ".on", "shorter than a packet takes at the peak rate, 153.8 us");
+    said(&good.replace("80 Mb/s", "30 Mb/s"), ".peak", "30 Mb/s is no more than the mean of 30.000 Mb/s");
+    said(&good.replace("80 Mb/s", "0 Mb/s"), ".peak", "1 kb/s to 1000 Gb/s");
+    said(&good.replace(", peak = \"80 Mb/s\"", ""), "", "missing field `peak`");
+    said(&format!("{good}, mean = 3"), ".mean", "unknown field `mean`");
+    refused(&pareto(good, ""), 4, "links[0].cross[0]", "either `off` or one of `load` and `rate`");
+    let with_off = format!("{good}, off = \"5 ms\"");
+    refused(&pareto(&with_off, "load = 0.3"), 4, "links[0].cross[0]", "and not both");
+    refused(&pareto(&good.replace("1.5, on", "1.5, off = \"0 s\", on"), ""), 5, &at(".off"), "1 us to 1 h");
+    // Bursts count as their mean: 80 Mb/s for two thirds of the time, and twice of that.
+    let two = pareto(&with_off, "").repeat(2);
+    refused(&two, 2, "links[0]", "cross traffic asks for 106.7 % of this link");
+}
+
+#[test]
+fn mixes_that_cannot_be() {
+    let mix = |sizes: &str| format!("[[links.cross]]\nkind = \"poisson\"\nload = 0.1\nsizes = {sizes}");
+    let at = "links[0].cross[0].sizes";
+    refused(&mix("[]"), 7, at, "a mix needs at least one size");
+    let second = |second: &str| mix(&format!("[ {{ size = \"78 B\", weight = 1 }},\n {second} ]"));
+    let key = |last: &str| format!("{at}[1]{last}");
+    refused(&second("{ size = \"0 B\", weight = 1 }"), 8, &key(".size"), "1 to 65561 B");
+    refused(&second("{ size = \"80 B\", weight = 0 }"), 8, &key(".weight"), "is 0; it must be above 0");
+    refused(&second("{ size = \"80 B\", weight = -1.5 }"), 8, &key(".weight"), "is -1.5; it must be above 0");
+    refused(&second("{ size = \"80 B\", weight = inf }"), 8, &key(".weight"), "must be above 0");
+    refused(&second("{ size = 80, weight = 1 }"), 8, &key(".size"), "80 has no unit");
+    refused(&second("{ size = \"80 B\" }"), 8, &key(""), "missing field `weight`");
+    refused(&second("{ size = \"80 B\", weight = 1, share = 1 }"), 8, &key(".share"), "unknown field");
+    let both = "[[links.cross]]\nkind = \"constant\"\nload = 0.1\nsize = \"80 B\"\nsizes = []";
+    refused(both, 4, "links[0].cross[0]", "either `size` or `sizes`");
+}
+
+#[test]
+fn captures_that_cannot_be() {
+    let capture = |inner: &str| format!("[[links.cross]]\nkind = {{ capture = {{ {inner} }} }}");
+    let at = |key: &str| format!("links[0].cross[0].kind.capture{key}");
+    refused(&capture(""), 5, &at(""), "missing field `file`");
+    refused(&capture("file = 3"), 5, &at(".file"), "expected a string");
+    refused(&capture("file = \"no/such.pcap\""), 5, &at(".file"), "no/such.pcap cannot be read");
+    refused(&capture("file = \"/dev/zero\""), 5, &at(".file"), "/dev/zero is not a file");
+    refused(&capture("file = \"x.pcap\", loop = true"), 5, &at(".loop"), "unknown field `loop`");
+}
+
+#[test]
 fn links_that_cannot_be() {
     refused("duplication = 1.5", 4, "links[0].duplication", "more than 1, which is 100 %");
     refused("duplication = -1", 4, "links[0].duplication", "is not a share");
@@ -256,61 +311,6 @@ fn flows_that_parallel_links_do_not_carry() {
     Scenario::parse("fits", &text("flow", "10 packets", "400 Mb/s", 2)).unwrap();
     let unlucky = text("flow", "unlimited", "400 Mb/s", 2);
     refused_whole(&unlucky, 14, "links[1].parallel[0]", "an unlimited queue needs less");
-}
-
-#[test]
-fn bursts_that_cannot_be() {
-    let pareto =
-        |inner: &str, rest: &str| format!("[[links.cross]]\nkind = {{ pareto = {{ {inner} }} }}\n{rest}");
-    let good = "shape = 1.5, on = \"10 ms\", peak = \"80 Mb/s\"";
-    let at = |key: &str| format!("links[0].cross[0].kind.pareto{key}");
-    let said = |inner: &str, key: &str, says: &str| refused(&pareto(inner, "load = 0.3"), 5, &at(key), says);
-    said(&good.replace("1.5", "1"), ".shape", "1 is out of range: above 1 and below 2");
-    said(&good.replace("1.5", "2.0"), ".shape", "above 1 and below 2");
-    said(&good.replace("1.5", "nan"), ".shape", "above 1 and below 2");
-    said(&good.replace("10 ms", "0 ms"), ".on", "0 ns is out of range: 1 us to 1 h");
-    said(&good.replace("10 ms", "-1 ms"), ".on", "no less than 0");
-    said(&good.replace("10 ms", "100 us"), ".on", "shorter than a packet takes at the peak rate, 153.8 us");
-    said(&good.replace("80 Mb/s", "30 Mb/s"), ".peak", "30 Mb/s is no more than the mean of 30.000 Mb/s");
-    said(&good.replace("80 Mb/s", "0 Mb/s"), ".peak", "1 kb/s to 1000 Gb/s");
-    said(&good.replace(", peak = \"80 Mb/s\"", ""), "", "missing field `peak`");
-    said(&format!("{good}, mean = 3"), ".mean", "unknown field `mean`");
-    refused(&pareto(good, ""), 4, "links[0].cross[0]", "either `off` or one of `load` and `rate`");
-    let with_off = format!("{good}, off = \"5 ms\"");
-    refused(&pareto(&with_off, "load = 0.3"), 4, "links[0].cross[0]", "and not both");
-    refused(&pareto(&good.replace("1.5, on", "1.5, off = \"0 s\", on"), ""), 5, &at(".off"), "1 us to 1 h");
-    // Bursts count as their mean: 80 Mb/s for two thirds of the time, and twice of that.
-    let two = pareto(&with_off, "").repeat(2);
-    refused(&two, 2, "links[0]", "cross traffic asks for 106.7 % of this link");
-}
-
-#[test]
-fn mixes_that_cannot_be() {
-    let mix = |sizes: &str| format!("[[links.cross]]\nkind = \"poisson\"\nload = 0.1\nsizes = {sizes}");
-    let at = "links[0].cross[0].sizes";
-    refused(&mix("[]"), 7, at, "a mix needs at least one size");
-    let second = |second: &str| mix(&format!("[ {{ size = \"78 B\", weight = 1 }},\n {second} ]"));
-    let key = |last: &str| format!("{at}[1]{last}");
-    refused(&second("{ size = \"0 B\", weight = 1 }"), 8, &key(".size"), "1 to 65561 B");
-    refused(&second("{ size = \"80 B\", weight = 0 }"), 8, &key(".weight"), "is 0; it must be above 0");
-    refused(&second("{ size = \"80 B\", weight = -1.5 }"), 8, &key(".weight"), "is -1.5; it must be above 0");
-    refused(&second("{ size = \"80 B\", weight = inf }"), 8, &key(".weight"), "must be above 0");
-    refused(&second("{ size = 80, weight = 1 }"), 8, &key(".size"), "80 has no unit");
-    refused(&second("{ size = \"80 B\" }"), 8, &key(""), "missing field `weight`");
-    refused(&second("{ size = \"80 B\", weight = 1, share = 1 }"), 8, &key(".share"), "unknown field");
-    let both = "[[links.cross]]\nkind = \"constant\"\nload = 0.1\nsize = \"80 B\"\nsizes = []";
-    refused(both, 4, "links[0].cross[0]", "either `size` or `sizes`");
-}
-
-#[test]
-fn captures_that_cannot_be() {
-    let capture = |inner: &str| format!("[[links.cross]]\nkind = {{ capture = {{ {inner} }} }}");
-    let at = |key: &str| format!("links[0].cross[0].kind.capture{key}");
-    refused(&capture(""), 5, &at(""), "missing field `file`");
-    refused(&capture("file = 3"), 5, &at(".file"), "expected a string");
-    refused(&capture("file = \"no/such.pcap\""), 5, &at(".file"), "no/such.pcap cannot be read");
-    refused(&capture("file = \"/dev/zero\""), 5, &at(".file"), "/dev/zero is not a file");
-    refused(&capture("file = \"x.pcap\", loop = true"), 5, &at(".loop"), "unknown field `loop`");
 }
 
 #[test]

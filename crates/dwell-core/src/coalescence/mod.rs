@@ -279,13 +279,14 @@ impl Coalescence {
     #[must_use]
     pub fn coalesced(&self) -> Option<Coalesced> {
         let fit = self.fit()?;
-        let seen = self.bound();
         if self.changed().is_some() || self.pause_too_short() {
             return None;
         }
         match (self.vantage(), fit.behaviour) {
             (Vantage::Application, Behaviour::Hold(_) | Behaviour::None) => None,
-            (_, Behaviour::None) => Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(seen) }),
+            (_, Behaviour::None) => {
+                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold()) })
+            }
             (_, behaviour) => {
                 let polls = if let Behaviour::Deferred { polls, .. } = behaviour { polls } else { 1 };
                 let longest = behaviour.period() * f64::from(polls.min(POLLS_OF_A_PAIR));
@@ -294,12 +295,22 @@ impl Coalescence {
         }
     }
 
+    /// How close together packets came to the receiver, where nothing held them back.
+    fn closest(&self) -> f64 {
+        let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
+        half_sample_mode(&bursts).unwrap_or(0.0).max(self.least())
+    }
+
     /// The longest period that may not have shown: behind the first packet of a train two more must fit into it, as
     /// close as bursts came.
     fn bound(&self) -> f64 {
-        let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
-        let closest = half_sample_mode(&bursts).unwrap_or(0.0).max(self.least());
-        2.4 * closest + 4.0 * self.resolution.as_f64() + SHORTEST
+        2.4 * self.closest() + 4.0 * self.resolution.as_f64() + SHORTEST
+    }
+
+    /// The longest hold that may not have shown: one packet more must fit into it. (A throttle that did not show is
+    /// no danger to others: it makes no packet wait for the program.)
+    fn unseen_hold(&self) -> f64 {
+        (1.25 * self.closest() + 3.0 * self.resolution.as_f64()).max(SHORTEST)
     }
 
     fn too_few(&self) -> String {
@@ -426,10 +437,11 @@ impl Coalescence {
     fn explained(&self, report: Report, fit: &Fit) -> Report {
         let kernel = self.vantage() == Vantage::Capture;
         let bound = self.bound();
-        let unseen = format!(
-            "a shorter one would not show: the path and the stamps resolve no more than {}",
-            Nanos::from_f64(bound)
-        );
+        let too_short = |bound: f64| {
+            let bound = Nanos::from_f64(bound);
+            format!("a shorter one would not show: the path and the stamps resolve no more than {bound}")
+        };
+        let (unseen, unseen_hold) = (too_short(bound), too_short(self.unseen_hold()));
         let fast =
             if kernel { long::batch_period(&self.seen().long, self.resolution.as_f64()) } else { None };
         // (A hold's batches come late by the wait for the next packet, which would look as a longer period.)
@@ -456,8 +468,8 @@ impl Coalescence {
             (Behaviour::None, ..) | (_, None, _) if kernel => report
                 .with(Quantity::CoalescencePresent, Finding::flag(false))
                 .with(Quantity::CoalescenceKind, Finding::kind(Kind::None))
-                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, unseen.clone()))
-                .with(Quantity::NicHold, Finding::at_most(bound, Unit::Ns, unseen)),
+                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, unseen))
+                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
             (Behaviour::None | Behaviour::Hold(_), ..) | (_, None, _) if !kernel => {
                 let reason = "without the receiving kernel's stamps a hold cannot be told from a program that takes \
                               as long to wake up";

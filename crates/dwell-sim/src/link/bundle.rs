@@ -34,6 +34,17 @@ pub(super) fn no_rate_given() -> Option<BitRate> {
     Some(BitRate(0))
 }
 
+/// A link has a rate, unless it is a bundle.
+pub(super) fn with_rate_or_links(schema: &mut Schema) {
+    schema.insert(
+        "anyOf".to_owned(),
+        serde_json::json!([{ "required": ["rate"] }, { "required": ["parallel"] }]),
+    );
+    if let Some(rate) = schema.pointer_mut("/properties/rate").and_then(|rate| rate.as_object_mut()) {
+        rate.remove("default");
+    }
+}
+
 /// The links of a bundle.
 pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<LinkSpec>, D::Error> {
     let links = Vec::<LinkSpec>::deserialize(from)?;
@@ -41,15 +52,6 @@ pub(super) fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Lin
         return Err(de::Error::custom("is empty; give at least one link"));
     }
     Ok(links)
-}
-
-/// What a schema says of a link: it has a rate, or it is several.
-pub(super) fn one_or_several(link: &mut Schema) {
-    if let Some(rate) = link.pointer_mut("/properties/rate").and_then(|rate| rate.as_object_mut()) {
-        rate.remove("default");
-    }
-    let having = |key: &str| schemars::json_schema!({ "required": [key] }).to_value();
-    link.insert("anyOf".to_owned(), vec![having("rate"), having("parallel")].into());
 }
 
 struct LinkVisitor;

@@ -20,8 +20,8 @@ pub enum Discipline {
     /// Who is of the highest class, and within a class who came first. The queue's limit holds for each class.
     Priority {
         /// Class of the probes, from 0 to 7, which goes first.
-        #[schemars(range(max = 7))]
         #[serde(default)]
+        #[schemars(range(max = 7))]
         probes: u8,
     },
 }
@@ -48,8 +48,7 @@ pub struct Shaper {
     /// What may pass at once after a rest.
     #[serde(with = "quantity_text::size")]
     pub burst: Bytes,
-    /// How fast it may pass then; `None`: as fast as the link.
-    #[schemars(description = "How fast it may pass then; without it, as fast as the link.")]
+    /// How fast it may pass then; without it, as fast as the link.
     #[serde(with = "quantity_text::some_rate", default, skip_serializing_if = "Option::is_none")]
     pub peak: Option<BitRate>,
 }

@@ -13,6 +13,7 @@ pub(crate) mod quantity_text;
 pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
+pub use quantity_text::QuantityText;
 
 use crate::link::LinkSpec;
 use crate::traffic::{CapturesRead, CrossKind, CrossSpec, Offered};
@@ -59,6 +60,19 @@ pub struct Scenario {
 pub struct LabSpec {
     /// What carries packets over a shaped link.
     pub carrier: Carrier,
+    /// What holds packets where a host has a `nic`.
+    pub nic: LabNic,
+}
+
+/// What holds packets as a host's `nic` says, in a testbed.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabNic {
+    /// Dwell's own forwarder, as the simulator does.
+    #[default]
+    Emulated,
+    /// The host's own kernel, which knows `deferred` alone.
+    Kernel,
 }
 
 /// What carries packets over a shaped link of a testbed.

@@ -7,11 +7,14 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A quantity that is written as a number with its unit.
-pub(crate) trait QuantityText: Sized {
+pub trait QuantityText: Sized {
     /// What is allowed, with an example; completes the sentence "expected ...".
     const EXPECTED: &'static str;
 
     /// Reads the quantity.
+    ///
+    /// # Errors
+    /// Says what is wrong with `text`, and what is allowed.
     fn read(text: &str) -> Result<Self, String>;
 
     /// What a schema can say of the text: a regular expression.
@@ -28,6 +31,9 @@ pub(crate) trait QuantityText: Sized {
     }
 
     /// Reads a number that came without quotes, and so without a unit.
+    ///
+    /// # Errors
+    /// If it is not zero, which needs no unit, or a quantity that has none.
     fn read_number(number: f64) -> Result<Self, String> {
         if number == 0.0 {
             Self::read("0")

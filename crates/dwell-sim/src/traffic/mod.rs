@@ -74,6 +74,20 @@ impl CrossSpec {
         }
     }
 
+    /// Its largest packet on the wire.
+    #[must_use]
+    pub fn largest(&self) -> Bytes {
+        let recorded = match &self.kind {
+            CrossKind::Capture(capture) => {
+                let trace = capture.trace();
+                (0..trace.packets()).map(|index| trace.packet(index).1).max()
+            }
+            _ => None,
+        };
+        let sizes = self.sizes.shares().into_iter().map(|share| share.size).max();
+        recorded.max(sizes).unwrap_or_default()
+    }
+
     /// Mean bits per second that it offers to `link`, its first, framing counted; `None`: a share of a link that
     /// has no rate.
     #[must_use]
@@ -114,8 +128,8 @@ struct CrossText {
     #[schemars(range(min = 1, max = 64))]
     hops: usize,
     /// Its class where links serve by priority: from 0 to 7, which goes first.
-    #[schemars(range(max = 7))]
     #[serde(default, skip_serializing_if = "is_lowest")]
+    #[schemars(range(max = 7))]
     priority: u8,
 }
 

@@ -50,15 +50,22 @@ pub(crate) struct Delay {
 /// Name of the measurement in records.
 pub(crate) const STAGE: &str = "delay";
 
-/// Ready to probe. Without an application stage to take off, the kernel's stamps are used.
+/// Ready to probe.
 pub(crate) fn build(facts: &PathFacts, stage: Option<&Finding>) -> OneWayDelay {
-    let correction = match stage {
+    OneWayDelay::new(
+        OneWayDelayConfig { correction: correction(stage), ..OneWayDelayConfig::default() },
+        facts,
+    )
+}
+
+/// What takes the receiving host's share off: without an application stage to take off, its kernel's stamps.
+pub(crate) fn correction(stage: Option<&Finding>) -> Correction {
+    match stage {
         Some(Finding::Value { value, low, high, .. }) => {
             Correction::Stage(Estimate { value: *value, low: *low, high: *high })
         }
         _ => Correction::Stamps,
-    };
-    OneWayDelay::new(OneWayDelayConfig { correction, ..OneWayDelayConfig::default() }, facts)
+    }
 }
 
 /// The application stage that the run knows by now.

@@ -7,6 +7,8 @@ use crate::unit::Nanos;
 
 /// A break further than this factor beyond the period is not the period's.
 const BEYOND: f64 = 1.1;
+/// A gap that grows by this share of the stage at the break has jumped.
+const JUMP: f64 = 0.2;
 /// Nats by which z must decide who waited before a break counts as the program's, where nothing else tells.
 const BY_PROGRAM: f64 = 3.0;
 
@@ -36,6 +38,10 @@ impl Knee {
     /// the stage stands clear of it.
     fn may_be_held(&self, report: &Report, fit: &Fit) -> Option<(f64, String)> {
         let stage = report.finding(Quantity::ApplicationStage).estimate();
+        // A throttle that is longer than the stage makes no packet wait for the program: what looks flat then is the
+        // level of the throttle, and there is no jump at its end.
+        let service = report.finding(Quantity::ServiceTime).estimate();
+        let jumps = stage.zip(service).is_some_and(|(stage, service)| stage - service > JUMP * stage);
         match self.coalescence {
             Some(Coalesced { kind: Kind::None, period }) => {
                 let unseen = period.as_f64();
@@ -49,7 +55,8 @@ impl Knee {
                     "the receiver coalesces interrupts ({kind}) and holds packets for up to {period}, which hides \
                      any shorter stage"
                 );
-                stage.is_none_or(|stage| stage < BEYOND * held).then_some((held, reason))
+                let beyond = stage.is_some_and(|stage| stage > BEYOND * held);
+                (!(beyond && (jumps || kind == Kind::Hold))).then_some((held, reason))
             }
             None => {
                 let Regimes::Both(found) = &fit.regimes else { return None };
@@ -58,7 +65,7 @@ impl Knee {
                      which, and whether it coalesces is not known",
                     Nanos::from_f64(found.stage.value)
                 );
-                (found.by_program < BY_PROGRAM).then_some((0.0, reason))
+                (found.by_program < BY_PROGRAM || !jumps).then_some((0.0, reason))
             }
         }
     }
