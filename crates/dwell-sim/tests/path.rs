@@ -1,6 +1,11 @@
 //! The simulator as a path that carries trains.
 
-use dwell_core::{BitRate, Bytes, Departure, Direction, Fleet, Nanos, Passage, Path, Train, TrainTruth};
+use dwell_core::capacity::EndLink;
+use dwell_core::host::{Salehin2015, Salehin2017};
+use dwell_core::{
+    BitRate, Bytes, Departure, Direction, Finding, Fleet, Method, Nanos, Passage, Path, Step, Train,
+    TrainTruth,
+};
 use dwell_sim::{
     Clock, ClockSpec, ClockStep, CrossKind, CrossSpec, HostSpec, LinkSpec, Offered, Scenario, SimError,
     SimPath, Times,
@@ -354,6 +359,30 @@ fn a_path_believes_in_its_mtu_and_a_smaller_link_swallows_what_is_larger() {
     let arrived =
         |passage: &Passage| passage.observation.fates.iter().filter(|f| f.arrival.is_some()).count();
     assert_eq!(passages.iter().map(arrived).collect::<Vec<_>>(), [3, 0, 0, 0]);
+}
+
+#[test]
+fn methods_say_what_a_black_hole_leaves_of_them() {
+    let scenario = through("rate = \"100 Mb/s\"\nmtu = \"1000 B\"");
+    let facts = SimPath::new(&scenario, 1).facts();
+    let mut methods: [Box<dyn Method>; 3] = [
+        Box::new(Salehin2015::new(Default::default(), &facts)),
+        Box::new(Salehin2017::new(Default::default(), &facts)),
+        Box::new(EndLink::new(Default::default(), &facts)),
+    ];
+    for method in &mut methods {
+        dwell_core::run(method.as_mut(), &mut SimPath::new(&scenario, 1), None, drop).unwrap();
+        assert_eq!(method.next(), Step::Done);
+        let report = method.report();
+        assert!(!report.findings.is_empty());
+        for (quantity, finding) in &report.findings {
+            // Their large probes are all lost, so there is no figure, and the reason is told.
+            let Finding::Unmeasurable { reason } = finding else {
+                panic!("{}: {quantity:?} is {finding:?}", report.method)
+            };
+            assert!(reason.contains("lost") || reason.contains("arrived"), "{}: {reason}", report.method);
+        }
+    }
 }
 
 #[test]
