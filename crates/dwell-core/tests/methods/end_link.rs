@@ -1,14 +1,22 @@
 use crate::world::{Link, World};
 use dwell_core::capacity::EndLink;
 use dwell_core::capacity::end_link::Config;
-use dwell_core::{Bytes, Finding, Quantity, Report, Side, Step, Vantage};
+use dwell_core::{BitRate, Bytes, Finding, Quantity, Report, Side, Step, Vantage};
 use dwell_core::{Method, Nanos};
 use proptest::prelude::*;
 
 const RATES: [u64; 3] = [10, 100, 1000];
 
+/// The host's network card does 10 Gb/s, and its kernel's stamps scatter by 0.3 us: whether a link of 100 Gb/s follows
+/// on one of 10 Mb/s could not be seen.
+fn method(world: &World, vantage: Option<Vantage>) -> EndLink {
+    let config = Config { vantage, fastest: BitRate::from_mbps(10_000), ..Config::default() };
+    EndLink::new(config, &world.facts)
+}
+
 fn ask(world: &mut World, vantage: Option<Vantage>) -> Report {
-    world.ask(&mut EndLink::new(Config { vantage, ..Config::default() }, &world.facts.clone()))
+    let mut method = method(world, vantage);
+    world.ask(&mut method)
 }
 
 fn capacity(report: &Report) -> Finding {
@@ -27,15 +35,12 @@ struct Held {
 }
 
 impl Held {
-    /// A value within `share` of the truth. Where the program hides which link it is, that of the narrowest link, and a
-    /// bound of the end link that holds.
+    /// A value within `share` of the truth. Where the program hides which link it is or scatters too much to tell, that of
+    /// the narrowest link, and a bound of the end link that holds.
     fn assert_close(&mut self, report: &Report, mbps: u64, share: f64, case: &str) {
         let mut finding = capacity(report);
-        if let Finding::Bound { ref reason, .. } = finding {
-            assert!(
-                report.stamps == Vantage::Application && reason.contains("narrowest link"),
-                "{case}: {finding:?}"
-            );
+        if let Finding::Bound { .. } = finding {
+            assert_eq!(report.stamps, Vantage::Application, "{case}: {finding:?}");
             assert_eq!(finding.holds(mbps as f64 * 1e6), Some(true), "{case}: {finding:?}");
             finding = report.finding(Quantity::NarrowLinkCapacity);
         }
@@ -55,7 +60,7 @@ impl Drop for Held {
 }
 
 #[test]
-fn at_most_60_trains_and_modest_ones_first() {
+fn modest_trains_first_and_no_more_where_nothing_arrives() {
     let world = World::new(vec![Link::new(10, 0.0)], 1);
     let mut method = EndLink::new(Config::default(), &world.facts);
     let Step::Send(first) = method.next() else { panic!("nothing asked") };
@@ -68,8 +73,7 @@ fn at_most_60_trains_and_modest_ones_first() {
     while let Step::Send(fleet) = method.next() {
         trains += fleet.len();
     }
-    // Nothing arrived, so nothing is sure.
-    assert_eq!(trains, 25 + 14 + 20);
+    assert_eq!(trains, 28 + 14 + 4);
 }
 
 #[test]
@@ -99,9 +103,9 @@ fn the_second_round_keeps_to_its_share_of_the_link() {
 #[test]
 fn a_clear_answer_ends_it_early() {
     let mut world = World::new(vec![Link::new(10, 0.0)], 1);
-    let mut method = EndLink::new(Config::default(), &world.facts.clone());
+    let mut method = method(&world, None);
     let Ok(effort) = dwell_core::run(&mut method, &mut world, None, |_| ());
-    assert_eq!(effort.probes, 25 + 7 + 4);
+    assert_eq!(effort.probes, 28 + 14 + 4);
 }
 
 #[test]
@@ -210,17 +214,35 @@ fn cross_traffic_before_the_end_link() {
 
 #[test]
 fn a_narrower_link_before_the_end_link_is_warned_of() {
+    let mut held = Held::default();
     for (narrow, mbps) in [(10, 100), (100, 1000), (50, 100), (300, 1000)] {
         for seed in 0..5 {
             let mut world =
                 World::new(vec![Link::new(1000, 0.0), Link::new(narrow, 0.0), Link::new(mbps, 0.0)], seed);
+            // What small packets take on a link of 1 Gb/s does not show through stamps that scatter by 0.3 us.
+            world.kernel_stage = (3e3, 20.0);
             let report = ask(&mut world, Some(Vantage::Capture));
-            assert!(warned(&report, "not the limit"), "{narrow} before {mbps}, seed {seed}: {report:?}");
-            assert_eq!(
-                capacity(&report).holds(mbps as f64 * 1e6),
-                Some(true),
-                "{narrow} before {mbps}: {report:?}"
-            );
+            let case = format!("{narrow} before {mbps}, seed {seed}");
+            assert!(warned(&report, "not the limit"), "{case}: {report:?}");
+            held.assert_close(&report, mbps, 0.02, &case);
+        }
+    }
+}
+
+#[test]
+fn an_end_link_too_fast_to_be_reached_back_to_back_is_a_bound() {
+    // Also where the difference to the narrow link's own line would be lost in the noise of the stamps.
+    for (narrow, mbps) in [(10, 300), (10, 10_000), (100, 100_000)] {
+        for tick in [1, 1000] {
+            for seed in 0..3 {
+                let mut world = World::new(vec![Link::new(narrow, 0.0), Link::new(mbps, 0.0)], seed);
+                world.facts.resolution = Nanos(tick);
+                let mut method = EndLink::new(Config::default(), &world.facts.clone());
+                let finding = capacity(&world.ask(&mut method));
+                let case = format!("{narrow} before {mbps}, tick {tick}, seed {seed}: {finding:?}");
+                assert!(matches!(finding, Finding::Bound { side: Side::Lower, .. }), "{case}");
+                assert_eq!(finding.holds(mbps as f64 * 1e6), Some(true), "{case}");
+            }
         }
     }
 }
@@ -237,6 +259,23 @@ fn what_application_stamps_cannot_tell_is_said() {
         "{report:?}"
     );
     assert_eq!(finding.holds(1e9), Some(true), "{report:?}");
+}
+
+#[test]
+fn a_nic_that_coalesces_makes_no_rate() {
+    for mbps in [10, 40, 100, 1000, 10_000] {
+        for period in [25e3, 125e3, 250e3] {
+            for seed in 0..3 {
+                let mut world = World::new(vec![Link::new(1000, 0.0), Link::new(mbps, 0.0)], seed);
+                world.throttle = period;
+                world.kernel_stage = (3e3, 20.0);
+                let case = format!("{mbps} Mb/s, {period} ns, seed {seed}");
+                let report = ask(&mut world, None);
+                let finding = capacity(&report);
+                assert_ne!(finding.holds(mbps as f64 * 1e6), Some(false), "{case}: {report:?}");
+            }
+        }
+    }
 }
 
 #[test]

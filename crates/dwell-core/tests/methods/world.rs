@@ -64,12 +64,16 @@ pub(crate) struct World {
     /// S, when the packet waits already, and its standard deviation.
     pub(crate) service: (f64, f64),
     pub(crate) kernel_stamps: bool,
+    /// The NIC interrupts no more often than once in this time.
+    pub(crate) throttle: f64,
     pub(crate) loss: f64,
     pub(crate) offset: f64,
     pub(crate) skew_ppm: f64,
     pub(crate) facts: PathFacts,
     now: f64,
     asleep_since: f64,
+    interrupted: f64,
+    queued: f64,
     dice: Dice,
 }
 
@@ -82,6 +86,7 @@ impl World {
             application_stage: (5e3, 300.0),
             service: (1e3, 50.0),
             kernel_stamps: true,
+            throttle: 0.0,
             loss: 0.0,
             offset: 3e9,
             skew_ppm: 100.0,
@@ -91,9 +96,12 @@ impl World {
                 resolution: Nanos(1),
                 end_link: None,
                 narrow_link: None,
+                coalescence: None,
             },
             now: 1e9,
             asleep_since: 0.0,
+            interrupted: 0.0,
+            queued: 0.0,
             dice: Dice(SplitMix64::seed_from_u64(seed)),
         }
     }
@@ -116,7 +124,16 @@ impl World {
     }
 
     fn receive(&mut self, at: f64) -> Stamps {
-        let queued = at + self.about(self.kernel_stage);
+        // A packet that comes before the next interrupt waits for it, with all that came meanwhile.
+        if at >= self.interrupted {
+            self.interrupted = at.max(self.interrupted + self.throttle);
+        }
+        let delivered = if self.throttle > 0.0 { self.interrupted } else { at };
+        let mut queued = delivered + self.about(self.kernel_stage);
+        if self.throttle > 0.0 {
+            queued = queued.max(self.queued);
+            self.queued = queued;
+        }
         let stamped = if queued <= self.asleep_since {
             self.asleep_since + self.about(self.service)
         } else {

@@ -71,10 +71,36 @@ impl Bursts {
         median(&self.slopes(vantage))
     }
 
+    /// The time per packet over whole bursts. Where each packet waits for an interrupt of its own, gaps are whole periods,
+    /// more often too short than too long, and the slope follows those.
+    pub(super) fn average(&self, vantage: Vantage) -> Option<f64> {
+        let average = |stamped: &Stamped| {
+            let (first, last) = (stamped.first()?, stamped.last()?);
+            (last.0 > first.0).then(|| (last.1 - first.1) / (last.0 - first.0) as f64)
+        };
+        median(&self.stamped(vantage).filter_map(average).collect::<Vec<_>>())
+    }
+
     /// The gaps between packets next to each other, without the first of each burst.
     fn gaps(&self, vantage: Vantage) -> Vec<f64> {
         let gaps = self.stamped(vantage).flat_map(|stamped| stamped.windows(2).skip(1));
         gaps.filter(|pair| pair[1].0 == pair[0].0 + 1).map(|pair| pair[1].1 - pair[0].1).collect()
+    }
+
+    /// A NIC that holds packets delivers them in lumps: by what share of a burst's time its ends may be off, which is the
+    /// longest gap's. Zero where fewer than a third of the packets come with the one before.
+    fn lumps(&self, vantage: Vantage) -> f64 {
+        let gaps = self.gaps(vantage);
+        let together = mean(&gaps).unwrap_or(0.0) / 10.0;
+        if gaps.iter().filter(|gap| **gap <= together).count() * 3 < gaps.len() {
+            return 0.0;
+        }
+        let share = |stamped: &Stamped| {
+            let longest = stamped.windows(2).map(|pair| pair[1].1 - pair[0].1).fold(0.0, f64::max);
+            let span = stamped.last()?.1 - stamped.first()?.1;
+            (span > 0.0).then(|| (longest / span).min(1.0))
+        };
+        median(&self.stamped(vantage).filter_map(share).collect::<Vec<_>>()).unwrap_or(1.0)
     }
 
     /// By whole bursts.
@@ -84,7 +110,9 @@ impl Bursts {
             return None;
         }
         let estimate = bootstrap::interval(&slopes, 400, seed, median)?;
-        Some(estimate.widened(bootstrap::small_sample_factor(slopes.len())))
+        let estimate = estimate.widened(bootstrap::small_sample_factor(slopes.len()));
+        let off = estimate.value * self.lumps(vantage);
+        Some(Estimate { low: estimate.low - off, high: estimate.high + off, ..estimate })
     }
 
     /// By single gaps: the lowest mode of their histogram, as pairs that cross traffic did not part are the lowest

@@ -1,33 +1,36 @@
 //! `end-link`: capacity of the link that the host under test hangs on, from gaps between packets that arrive back to
 //! back (papers/000, sections 2 and 5), made to cope with hosts that are slower than their link.
 //!
-//! Two kinds of trains. *Compound probes* of several trailing sizes: their gap is s_t / c_n + gamma + dPPT (2), so
-//! the slope over s_t is 1 / c_n, and dPPT is only its offset. *Bursts* of equal packets of two sizes: (N - 1) packets
+//! Two kinds of trains. *Compound probes* of several heading and trailing sizes: where they reach the end link back to
+//! back their gap is s_t / c_n + gamma + dPPT (2), so the slope over s_t is 1 / c_n, and dPPT is only its offset; and
+//! where they do not, it depends on s_h too ([`back_to_back`]). *Bursts* of equal packets of two sizes: (N - 1) packets
 //! raise the signal over a receiver's wake-up, at (s + gamma) / c each, where c is the narrowest link of the path.
 //!
-//! A first round of single probes and one short burst shows the pace; a second keeps to a share of it, and ends early
-//! when its first third leaves no doubt.
+//! A first round of single probes and one short burst shows the pace; a second looks at all sizes; the rest go where
+//! they decide, and it ends when the answer leaves no doubt.
 //!
 //! # What can be told
 //!
 //! | compound probes | bursts | finding |
 //! |---|---|---|
-//! | a link's line, same rate | grow with s | a value: the end link is the narrowest, or as narrow as any |
-//! | a link's line, faster | grow with s | a value from the probes, and the warning that the end link is not the limit |
-//! | a link's line | grow, parted by cross traffic | a value from the probes, where it is sure within 10 % |
-//! | hidden by the host | grow, parted | a lower bound: the rate of the bursts |
-//! | hidden by the host | grow with s | the narrowest link's rate as value, with the warning that it need not be the end link |
-//! | a link's line | none arrived | a value from the probes |
+//! | back to back, same rate | grow with s | a value: the end link is the narrowest, or as narrow as any |
+//! | back to back, faster | grow with s | a value from the probes, and the warning that the end link is not the limit |
+//! | back to back | grow, parted by cross traffic | a value from the probes |
+//! | back to back | none arrived | a value from the probes |
+//! | back to back, or apart on the way to a very fast link | | a lower bound |
+//! | apart | grow | a lower bound: the narrowest link's rate |
+//! | hidden by the host | grow | a lower bound: the narrowest link's rate |
 //! | any | do not grow in proportion | a lower bound: the host, not the link, sets the gap |
 //!
 //! The lower bound follows from the rate at which packets were read, but only up to a host that slept through the
 //! whole burst: everything then waits in its queue, and the gaps tell nothing of the link. So the bound is never more
 //! than the burst's bytes over [`LONGEST_SLEEP`].
 //!
-//! 'Grows' means, as in [`crate::host::salehin2017`], that every slope in the interval is nearer to that of pure
-//! serialisation than to none; and for bursts, that the interval reaches nine tenths of the former. Bursts whose packets
+//! 'Grow' means, as in [`crate::host::salehin2017`], that every slope in the interval is nearer to that of pure
+//! serialisation than to none, and that the interval reaches nine tenths of the former. Bursts whose packets
 //! each cost the host something beside the link come slower than the link, which is a lower bound too.
 
+mod back_to_back;
 mod bursts;
 mod pairs;
 
@@ -37,8 +40,9 @@ use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::train::{Departure, Direction, Observation, PathFacts, Train};
 use crate::unit::{BitRate, Bytes, INTER_FRAME_GAP, Nanos};
-use bursts::Bursts;
-use pairs::{LinkLine, Pairs};
+use back_to_back::{Known, Passage, Sweep};
+use bursts::{Bursts, Shown};
+use pairs::Pairs;
 
 /// The longest that a host is taken to sleep before it reads: wake-up, coalescence and the program together. Beyond
 /// it, a lower bound would not hold.
@@ -47,19 +51,22 @@ pub const LONGEST_SLEEP: Nanos = Nanos::from_micros(500);
 /// Share by which two hosts' clocks may run at different rates without anybody knowing: twice a common crystal's.
 const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
+/// Sizes of a heading packet and of the trailing one behind it.
+type PairSizes = (Bytes, Bytes);
+
 /// How `end-link` probes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Config {
     /// Single compound probes of each of eight trailing sizes.
     pub probes: usize,
-    /// Trains of several compound probes of each size but the largest.
-    pub trains: usize,
-    /// Bursts of each of two sizes.
-    pub bursts: usize,
+    /// Rounds of trains after all sizes were looked at, if so many are needed.
+    pub rounds: usize,
     /// Least idle time before a train.
     pub pause: Nanos,
-    /// Share of the narrowest link that bursts may take, by what the compound probes showed of it.
+    /// Share of the narrowest link that trains may take, by what the first round showed of it.
     pub load: f64,
+    /// The fastest that an end link is taken to be: what is faster shows nowhere.
+    pub fastest: BitRate,
     /// Bin of the filter's histogram.
     pub bin: Nanos,
     /// Which of the receiver's stamps are read; `None`: capture stamps where nine packets of ten have them.
@@ -69,14 +76,14 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// 24 single compound probes and a burst, then at most 14 trains of compound probes and 20 bursts.
+    /// 27 single compound probes and a burst, 18 trains of all kinds, then at most 40 that decide.
     fn default() -> Self {
         Self {
             probes: 3,
-            trains: 2,
-            bursts: 10,
+            rounds: 8,
             pause: Nanos::from_millis(20),
             load: LoadLimit::DEFAULT_SHARE,
+            fastest: BitRate::from_mbps(100_000),
             bin: FILTER_BIN,
             vantage: None,
             seed: 4,
@@ -84,28 +91,28 @@ impl Default for Config {
     }
 }
 
-/// Trailing sizes of the compound probes.
-const SIZES: usize = 8;
-
-/// Trains asked for at a time.
-const FLEET: usize = 50;
-
-/// Packets of a burst, least and most: the most still fits into a socket buffer of Linux's default size, 212,992 bytes
+/// Packets of a train, least and most: the most still fits into a socket buffer of Linux's default size, 212,992 bytes
 /// at 2,304 for each full packet.
-const BURST: (usize, usize) = (6, 80);
+const TRAIN: (usize, usize) = (6, 80);
 
 /// Packets of the burst that ends the first round.
 const FIRST_BURST: usize = 12;
 
-/// Bursts of each size that are looked at first; with a train of compound probes of each size they may be enough.
-const EARLY_BURSTS: usize = 2;
+/// Bursts of each size in the second round.
+const BURSTS: usize = 2;
 
 /// Half width of an interval, as a share, that is narrow enough to stop. The doubt about the inter-frame gap alone takes
 /// 0.4 %.
 const SURE: f64 = 0.01;
 
-/// A burst should last so long: an application that sleeps for less than a quarter of it is seen through.
-const BURST_SPAN: Nanos = Nanos::from_millis(3);
+/// Half width of an interval, as a share, beyond which there is no value, but a bound.
+const VAGUE: f64 = 0.1;
+
+/// Rates that differ by less than this factor are taken for one link's, seen in two ways.
+const SAME: f64 = 1.05;
+
+/// A train should last so long: an application that sleeps for less than a quarter of a burst is seen through.
+const SPAN: Nanos = Nanos::from_millis(3);
 
 /// The gap that packets of one size keep.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -171,17 +178,25 @@ fn trend(small: &Dispersion, large: &Dispersion) -> Trend {
 pub struct EndLink {
     config: Config,
     facts: PathFacts,
-    /// Trailing sizes, ascending; the last is the heading's own.
-    sizes: Vec<Bytes>,
-    /// Single probes asked for.
+    sweep: Sweep,
+    /// Rounds asked for.
     asked: usize,
-    /// What is left of the second round, once it is planned.
-    rest: Option<Vec<Departure>>,
+    /// Nanoseconds that a byte takes, by the first round.
+    pace: f64,
     pairs: Pairs,
     large: Bursts,
     small: Bursts,
     arrived: usize,
     captured: usize,
+}
+
+/// What everything that arrived shows.
+struct Seen {
+    vantage: Vantage,
+    bursts: Option<Shown>,
+    /// The bursts, if a link set their gaps.
+    link: Option<Shown>,
+    pairs: Option<Passage>,
 }
 
 impl EndLink {
@@ -191,17 +206,12 @@ impl EndLink {
     /// Ready to probe a path of which so much is known.
     #[must_use]
     pub fn new(config: Config, facts: &PathFacts) -> Self {
-        let (least, most) = (facts.min_size.0.max(1) as f64, facts.max_size.0 as f64);
-        let size =
-            |i: usize| Bytes((least * (most / least).powf(i as f64 / (SIZES - 1) as f64)).round() as u64);
-        let mut sizes: Vec<Bytes> = if least < most { (0..SIZES).map(size).collect() } else { Vec::new() };
-        sizes.dedup();
         Self {
             config,
             facts: *facts,
-            sizes,
+            sweep: Sweep::new(facts.min_size, facts.max_size),
             asked: 0,
-            rest: None,
+            pace: 0.0,
             pairs: Pairs::default(),
             large: Bursts::new(facts.max_size),
             // Two thirds: small enough to tell a link from a host, large enough not to fall under the host's pace.
@@ -219,80 +229,117 @@ impl EndLink {
         })
     }
 
-    /// So many pairs of packets of the largest size take about [`BURST_SPAN`] on the link that the first round showed;
-    /// with the pause before them they take no more than the load's share.
-    fn pace(&self) -> (usize, Nanos) {
-        // Every stamp serves here: a host can hide the link, and then it looks faster than it is.
-        let shown = [Vantage::Application, Vantage::Capture].into_iter().flat_map(|vantage| {
-            [self.pairs.typical(self.facts.max_size, vantage), self.large.typical(vantage)]
+    /// The two largest packets one behind the other: they show the pace.
+    fn full(&self) -> PairSizes {
+        (self.facts.max_size, self.facts.max_size)
+    }
+
+    /// Single probes of every trailing size, and a burst: through a wake-up that is longer than a pair, only that shows
+    /// the pace for the other rounds.
+    fn first_round(&self) -> Vec<Departure> {
+        let sizes = self.sweep.behind_largest().chain([self.full()]);
+        let sizes: Vec<PairSizes> = sizes.collect();
+        let pairs = sizes.iter().cycle().take(self.config.probes * sizes.len());
+        let pairs = pairs.map(|(heading, trailing)| Departure {
+            pause: self.config.pause,
+            train: Train::pair(*heading, *trailing, Nanos::ZERO),
         });
-        let shown = shown.flatten().fold(1.0, f64::max);
-        let count = ((BURST_SPAN.as_f64() / shown) as usize).clamp(BURST.0, BURST.1);
+        let pause = self.config.pause * FIRST_BURST as i64;
+        let burst = Departure { pause, train: Train::burst(self.facts.max_size, FIRST_BURST) };
+        pairs.chain([burst]).collect()
+    }
+
+    /// Nanoseconds that the path takes for a byte, as the first round showed it. Every stamp serves here: a host can
+    /// hide the link, and then it looks faster than it is.
+    fn shown_pace(&self) -> f64 {
+        let shown = [Vantage::Application, Vantage::Capture]
+            .into_iter()
+            .flat_map(|vantage| [self.pairs.typical(self.full(), vantage), self.large.typical(vantage)]);
+        shown.flatten().fold(1.0, f64::max) / Dispersion::framed(self.facts.max_size)
+    }
+
+    /// `group` again and again for about [`SPAN`] on the link that the first round showed, and a pause before it, so that
+    /// both take no more than the load's share.
+    fn train(&self, group: &Train) -> Departure {
+        let once =
+            group.packets.iter().map(|packet| Dispersion::framed(packet.size) * self.pace).sum::<f64>();
+        let packets = group.packets.len();
+        let times = ((SPAN.as_f64() / once) as usize).clamp(TRAIN.0 / packets, TRAIN.1 / packets);
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
-        (count / 2, Nanos::from_f64(count as f64 * shown / share).max(self.config.pause))
+        let pause = Nanos::from_f64(times as f64 * once / share).max(self.config.pause);
+        Departure { pause, train: Train { packets: group.packets.repeat(times), ..group.clone() } }
     }
 
-    /// Every train of the second round: first those that may be enough.
+    fn compound(&self, (heading, trailing): PairSizes) -> Departure {
+        self.train(&Train::pair(heading, trailing, Nanos::ZERO))
+    }
+
+    fn bursts(&self) -> [Departure; 2] {
+        // An even number, as trains of pairs have it.
+        [self.large.size, self.small.size].map(|size| self.train(&Train::burst(size, 2)))
+    }
+
     fn second_round(&self) -> Vec<Departure> {
-        let (pairs, pause) = self.pace();
-        let small = self.sizes.split_last().map_or(&[][..], |(_, small)| small);
-        let compound = |&trailing: &Bytes| {
-            let pair = Train::pair(self.facts.max_size, trailing, Nanos::ZERO);
-            Train { packets: pair.packets.repeat(pairs), ..pair }
-        };
-        let bursts = |count: usize| {
-            let sizes = (0..count).flat_map(|_| [self.large.size, self.small.size]);
-            sizes.map(|size| Train::burst(size, pairs * 2))
-        };
-        let rounds = |count: usize| (0..count).flat_map(|_| small).map(compound);
-        let (early_trains, early_bursts) = (self.config.trains.min(1), self.config.bursts.min(EARLY_BURSTS));
-        let early = rounds(early_trains).chain(bursts(early_bursts));
-        let late = rounds(self.config.trains - early_trains).chain(bursts(self.config.bursts - early_bursts));
-        early.chain(late).map(|train| Departure { pause, train }).collect()
+        let pairs = self.sweep.pairs().into_iter().map(|sizes| self.compound(sizes));
+        pairs.chain((0..BURSTS).flat_map(|_| self.bursts())).collect()
     }
 
-    /// Whether what was seen so far leaves no doubt worth more trains.
-    fn is_sure(&self) -> bool {
-        let report = self.report();
-        report.warnings.is_empty()
-            && matches!(
-                report.finding(Quantity::EndLinkCapacity),
-                Finding::Value { value, low, high, .. } if high - low < 2.0 * SURE * value
-            )
+    /// The trains that may still change the answer: none where it leaves no doubt.
+    fn another_round(&self) -> Vec<Departure> {
+        let seen = self.seen();
+        let sure = |rate: &Estimate| rate.half_width() < SURE * rate.value;
+        if self.arrived == 0 || end_link(&seen).is_some_and(|(rate, _)| sure(&rate)) {
+            return Vec::new();
+        }
+        let deciding = match seen.pairs {
+            Some(Passage::EitherOr { place, .. } | Passage::BackToBack { place, .. }) => {
+                self.sweep.deciding(place).to_vec()
+            }
+            // Floors that are missing may come.
+            None => self.sweep.pairs(),
+            Some(Passage::Apart | Passage::Hidden) => Vec::new(),
+        };
+        let narrowest_is_known =
+            seen.link.is_some_and(|shown| !shown.parted && sure(&shown.dispersion.rate()));
+        let pairs = deciding.into_iter().map(|sizes| self.compound(sizes));
+        if narrowest_is_known {
+            pairs.clone().chain(pairs).collect()
+        } else {
+            pairs.chain(self.bursts()).collect()
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let vantage = self.vantage();
+        let bursts = bursts::show(&self.large, &self.small, vantage, self.config.bin, self.config.seed);
+        let link = bursts.filter(|shown| shown.trend == Trend::Rising && shown.dispersion.gap.low > 0.0);
+        let known = Known {
+            slowest: bursts
+                .map(|shown| shown.dispersion.gap.high / Dispersion::framed(shown.dispersion.size)),
+            fastest: self.config.fastest.nanos_for(Bytes(1)),
+            tick: self.facts.resolution,
+            parted: bursts.is_some_and(|shown| shown.parted),
+        };
+        let pairs = back_to_back::passage(&self.pairs, &self.sweep, vantage, known);
+        Seen { vantage, bursts, link, pairs }
     }
 }
 
 impl Method for EndLink {
     fn next(&mut self) -> Step {
-        let first = self.config.probes.saturating_mul(self.sizes.len());
-        if self.asked < first {
-            let until = first.min(self.asked + FLEET);
-            let sizes = (self.asked..until).map(|i| self.sizes[i % self.sizes.len()]);
-            let pairs = sizes.map(|trailing| Departure {
-                pause: self.config.pause,
-                train: Train::pair(self.facts.max_size, trailing, Nanos::ZERO),
-            });
-            let mut fleet: Vec<Departure> = pairs.collect();
-            self.asked = until;
-            if until == first {
-                // Through a wake-up that is longer than a pair, only a burst shows the pace for the second round.
-                let pause = self.config.pause * FIRST_BURST as i64;
-                fleet.push(Departure { pause, train: Train::burst(self.facts.max_size, FIRST_BURST) });
-            }
-            return Step::Send(fleet);
+        if self.sweep.is_empty() {
+            return Step::Done;
         }
-        if self.rest.is_none() && !self.sizes.is_empty() {
-            let mut early = self.second_round();
-            let compound = self.config.trains.min(1) * (self.sizes.len() - 1);
-            self.rest = Some(early.split_off(early.len().min(compound + 2 * EARLY_BURSTS)));
-            if !early.is_empty() {
-                return Step::Send(early);
+        let fleet = match self.asked {
+            0 => self.first_round(),
+            1 => {
+                self.pace = self.shown_pace();
+                self.second_round()
             }
-        } else if self.is_sure() {
-            self.rest = Some(Vec::new());
-        }
-        let rest = self.rest.get_or_insert_default();
-        let fleet: Vec<Departure> = rest.drain(..rest.len().min(FLEET)).collect();
+            asked if asked < self.config.rounds + 2 => self.another_round(),
+            _ => Vec::new(),
+        };
+        self.asked += 1;
         if fleet.is_empty() { Step::Done } else { Step::Send(fleet) }
     }
 
@@ -310,14 +357,11 @@ impl Method for EndLink {
                 size if size == self.small.size => self.small.see(observation),
                 _ => return,
             }
-        } else if pair[0] == self.facts.max_size
-            && self.sizes.contains(&pair[1])
-            && fates.chunks(2).all(|fates| fates.iter().map(|fate| fate.packet.size).eq(pair))
-        {
-            for fates in fates.chunks_exact(2) {
-                let by = |vantage| gap::between(&fates[0], &fates[1], vantage);
-                self.pairs.see(pair[1], by(Vantage::Application), by(Vantage::Capture));
-            }
+        } else if fates.chunks(2).all(|fates| fates.iter().map(|fate| fate.packet.size).eq(pair)) {
+            let vantages = [Vantage::Application, Vantage::Capture];
+            let gaps = fates.chunks_exact(2);
+            let gaps = gaps.map(|fates| vantages.map(|vantage| gap::between(&fates[0], &fates[1], vantage)));
+            self.pairs.see(pair.into(), gaps);
         } else {
             return;
         }
@@ -329,23 +373,12 @@ impl Method for EndLink {
     }
 
     fn report(&self) -> Report {
-        let vantage = self.vantage();
-        let (bin, seed) = (self.config.bin, self.config.seed);
-        let shown = bursts::show(&self.large, &self.small, vantage, bin, seed);
-        let link = shown.filter(|shown| shown.trend == Trend::Rising && shown.dispersion.gap.low > 0.0);
-        let narrowest = link.filter(|shown| !shown.parted).map(|shown| shown.dispersion.per_byte());
-        let line = self.pairs.line(vantage, narrowest, seed).filter(LinkLine::is_known);
-        let (finding, warning) = match (link, line) {
-            (Some(shown), _) if shown.parted && !shown.spared => parted(&shown.dispersion.rate()),
-            (Some(shown), line) => compare(&shown.dispersion.rate(), line, shown.parted),
-            // Without bursts the probes stand alone; bursts that do not grow contradict them.
-            (None, Some(line)) if shown.is_none() => (value(&rate(&line.slope())), None),
-            (None, _) => (self.without_link(shown.map(|shown| shown.dispersion), vantage), None),
-        };
-        let mut report = Report::new(Self::NAME, vantage).with(Quantity::EndLinkCapacity, finding);
-        if let Some(shown) = link {
+        let seen = self.seen();
+        let (finding, warning) = self.finding(&seen);
+        let mut report = Report::new(Self::NAME, seen.vantage).with(Quantity::EndLinkCapacity, finding);
+        if let Some(shown) = seen.link {
             let rate = shown.dispersion.rate();
-            let narrowest = if shown.parted { parted(&rate).0 } else { value(&rate) };
+            let narrowest = if shown.parted { parted(&rate) } else { value(&rate) };
             report = report.with(Quantity::NarrowLinkCapacity, narrowest);
         }
         report.warnings.extend(warning.map(str::to_owned));
@@ -353,10 +386,91 @@ impl Method for EndLink {
     }
 }
 
+/// The end link's rate, and whether an earlier link is narrower; `None` where it is not to be known.
+fn end_link(seen: &Seen) -> Option<(Estimate, bool)> {
+    let Some(Passage::BackToBack { slope, .. }) = seen.pairs else { return None };
+    // Bursts that do not grow contradict the probes, if it was not cross traffic that parted them; where none arrived, the
+    // probes stand alone.
+    if seen.link.is_none() && seen.bursts.is_some_and(|shown| !shown.parted) {
+        return None;
+    }
+    let probes = rate(&slope);
+    let Some(shown) = seen.link.filter(|shown| !shown.parted) else { return Some((probes, false)) };
+    let narrowest = shown.dispersion.rate();
+    if probes.low > narrowest.high * SAME {
+        return Some((probes, true));
+    }
+    // Bursts are the more exact where both follow the same link.
+    Some((
+        Estimate {
+            high: narrowest.high.max(if probes.low > narrowest.high { probes.high } else { 0.0 }),
+            ..narrowest
+        },
+        false,
+    ))
+}
+
 impl EndLink {
+    fn finding(&self, seen: &Seen) -> (Finding, Option<&'static str>) {
+        if let Some((rate, narrower)) = end_link(seen)
+            && rate.half_width() < VAGUE * rate.value
+        {
+            let warning = "the end link is not the limit: an earlier link is narrower, and only packets far smaller than the \
+                           one they follow reach the end link back to back";
+            return (value(&rate), narrower.then_some(warning));
+        }
+        let Some(shown) = seen.link else {
+            return (self.without_link(seen.bursts.map(|shown| shown.dispersion), seen.vantage), None);
+        };
+        let narrowest = shown.dispersion.rate();
+        let at_least =
+            |low: f64, reason: String| (Finding::at_least(low.max(narrowest.low), Unit::Bps, reason), None);
+        let name = |rate: f64| BitRate(rate.round() as u64);
+        match seen.pairs {
+            Some(Passage::BackToBack { slope, .. }) => {
+                let probes = rate(&slope);
+                let reason = format!(
+                    "compound probes reach the end link back to back, but their gaps scatter too much to tell more than \
+                     that it carries {} to {}",
+                    name(probes.low),
+                    name(probes.high)
+                );
+                at_least(probes.low, reason)
+            }
+            Some(Passage::EitherOr { slope, faster, .. }) => {
+                let probes = rate(&slope);
+                let reason = format!(
+                    "it carries {}, or else {} or more: behind a narrower link, packets on so fast a link would look the \
+                     same to stamps this coarse",
+                    name(probes.value),
+                    name(8e9 / faster)
+                );
+                at_least(probes.low, reason)
+            }
+            _ if shown.parted => (parted(&narrowest), None),
+            Some(Passage::Apart) => at_least(
+                0.0,
+                format!(
+                    "behind the narrowest link, {}, even the smallest packet falls behind the largest on its way: the \
+                     end link is some 12 times faster or more, and then its rate shows in no gap",
+                    name(narrowest.value)
+                ),
+            ),
+            Some(Passage::Hidden) | None => at_least(
+                0.0,
+                format!(
+                    "the receiver's own pace, or the grid of its clock, hides small packets, so what is seen is the \
+                     narrowest link of the path, {}; the end link carries as much, or more if an earlier link is \
+                     narrower: fine kernel stamps of the receiver would tell",
+                    name(narrowest.value)
+                ),
+            ),
+        }
+    }
+
     /// What can be said when no gap grows with its packet.
     fn without_link(&self, burst: Option<Dispersion>, vantage: Vantage) -> Finding {
-        if self.sizes.is_empty() {
+        if self.sweep.is_empty() {
             return Finding::unmeasurable(format!(
                 "the path carries packets from {} to {} only: no two sizes to compare",
                 self.facts.min_size, self.facts.max_size
@@ -380,7 +494,7 @@ impl EndLink {
         }
         // The host read a packet each gap, and slept through LONGEST_SLEEP at most: the link did not take longer.
         let bits = burst.size.bits() as f64;
-        let read = 1e9 * bits / burst.gap.high;
+        let read = 1e9 * bits / burst.gap.high.max(self.large.average(vantage).unwrap_or(0.0));
         let slept = 1e9 * bits * self.large.packets.saturating_sub(1) as f64 / LONGEST_SLEEP.as_f64();
         Finding::at_least(
             read.min(slept),
@@ -407,52 +521,9 @@ fn value(rate: &Estimate) -> Finding {
     Finding::value(rate.value, rate.low, rate.high, Unit::Bps)
 }
 
-/// What can be said when cross traffic on an earlier link got between the packets of the bursts. Compound probes then
-/// follow some link's rate, but whether the end link's or a narrower one's is not told.
-fn parted(bursts: &Estimate) -> (Finding, Option<&'static str>) {
-    let reason = "cross traffic on an earlier link parts the packets of bursts, so they come slower than the end link \
-                  could bring them; repeat when it is quieter";
-    (Finding::at_least(bursts.low, Unit::Bps, reason), None)
-}
-
-/// Which of two rates is the end link's: the narrowest link's by the bursts, or the compound probes'.
-fn compare(narrowest: &Estimate, line: Option<LinkLine>, crossed: bool) -> (Finding, Option<&'static str>) {
-    let agrees = |probes: &Estimate| probes.high > narrowest.low * 0.95 && probes.low < narrowest.high * 1.05;
-    let finer = |probes: &Estimate| {
-        let width = |rate: &Estimate| rate.half_width() / rate.value;
-        value(if width(probes) < width(narrowest) { probes } else { narrowest })
-    };
-    match line {
-        Some(LinkLine::Whole(slope)) if agrees(&rate(&slope)) => (finer(&rate(&slope)), None),
-        Some(LinkLine::Whole(slope)) if crossed && rate(&slope).value > narrowest.value => parted(narrowest),
-        Some(LinkLine::Whole(slope)) if rate(&slope).value > narrowest.value => (
-            value(&rate(&slope)),
-            Some(
-                "the end link is not the limit: an earlier link is narrower, and only packets far smaller than the \
-                 one they follow reach the end link back to back; the figure is right if the end link is at most some \
-                 17 times faster than that one, and too low if it is faster still",
-            ),
-        ),
-        Some(LinkLine::Whole(_)) => (
-            value(narrowest),
-            Some(
-                "compound probes came wider than bursts, as cross traffic makes them; repeat when it is quieter",
-            ),
-        ),
-        // Behind a narrower link the slope would be that of both links together, steeper than the bursts'.
-        Some(LinkLine::Upper(slope)) if agrees(&rate(&slope)) => (value(narrowest), None),
-        Some(LinkLine::Upper(_)) | None => (
-            Finding::at_least(
-                narrowest.low,
-                Unit::Bps,
-                format!(
-                    "the receiver's own pace, or the grid of its clock, hides small packets, so what is seen is the narrowest link of the path, \
-                     {}; the end link carries as much, or more if an earlier link is narrower: fine kernel stamps of the \
-                     receiver would tell",
-                    BitRate(narrowest.value.round() as u64)
-                ),
-            ),
-            None,
-        ),
-    }
+/// What can be said of the narrowest link, and so of the end link, when cross traffic got between the packets of bursts.
+fn parted(bursts: &Estimate) -> Finding {
+    let reason = "cross traffic parts the packets of bursts, so they come slower than the narrowest link could bring \
+                  them; repeat when it is quieter";
+    Finding::at_least(bursts.low, Unit::Bps, reason)
 }

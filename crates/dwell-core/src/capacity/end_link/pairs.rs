@@ -1,158 +1,175 @@
-//! Compound probes of several trailing sizes: the end link's slope in the gap over the size.
+//! Compound probes of several heading and trailing sizes: the gap that each pair of sizes keeps when nothing else is
+//! in the way.
 
+use super::PairSizes;
 use crate::report::Vantage;
-use crate::stats::quantile::{median, quantile};
-use crate::stats::slope::theil_sen;
-use crate::stats::{Estimate, bootstrap};
-use crate::unit::{Bytes, INTER_FRAME_GAP};
+use crate::stats::bootstrap::small_sample_factor;
+use crate::stats::quantile::{densest, mean, median, sorted, standard_deviation};
+use crate::unit::Nanos;
 use std::collections::BTreeMap;
 
-/// One probe's gap by application stamps and by capture stamps.
-type Gap = (Option<f64>, Option<f64>);
+/// One probe's gap by application stamps and by capture stamps, with the number of its train.
+type Gap = (u32, Option<f64>, Option<f64>);
 
-/// The gaps of each trailing size.
+/// The gaps of each pair of sizes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
-    gaps: BTreeMap<Bytes, Vec<Gap>>,
+    gaps: BTreeMap<PairSizes, Vec<Gap>>,
+    trains: u32,
 }
 
-/// A line that a link set.
+/// The gap of undisturbed probes, in nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) enum LinkLine {
-    /// From the smallest size on: 1 / c_n of the end link, in nanoseconds per byte.
-    Whole(Estimate),
-    /// From some size on; the host hides smaller ones. The slope in nanoseconds per byte may be the end link's, or
-    /// hold a narrower link's too.
-    Upper(Estimate),
+pub(super) struct Floor {
+    pub(super) gap: f64,
+    /// Its standard error.
+    pub(super) error: f64,
+    /// Whether the same gap came again and again, so that jitter hides nothing.
+    pub(super) repeats: bool,
+    /// Standard deviation of one probe.
+    scatter: f64,
+    /// Probes that showed it.
+    count: usize,
 }
 
-impl LinkLine {
-    pub(super) fn slope(&self) -> Estimate {
-        match self {
-            Self::Whole(slope) | Self::Upper(slope) => *slope,
-        }
-    }
-
-    /// Whether the slope is worth anything.
-    pub(super) fn is_known(&self) -> bool {
-        let slope = self.slope();
-        slope.low > 0.0 && slope.half_width() < 0.3 * slope.value
-    }
-}
-
-/// A lower quantile, the second smallest of five: cross traffic widens gaps, and now and then the host shortens one.
-/// What jitter takes off is the same at each size, and does not change the slope.
-fn low(gaps: &[f64]) -> Option<f64> {
-    quantile(gaps, 0.25)
-}
-
-/// A size with its gaps.
-type SizeGaps = (f64, Vec<f64>);
+/// Fewer undisturbed probes than this tell no gap.
+const LEAST: usize = 3;
 
 impl Pairs {
-    pub(super) fn see(&mut self, trailing: Bytes, application: Option<f64>, capture: Option<f64>) {
-        self.gaps.entry(trailing).or_default().push((application, capture));
+    /// Keeps a train of such pairs, by what each shows at either vantage.
+    pub(super) fn see(&mut self, sizes: PairSizes, gaps: impl Iterator<Item = [Option<f64>; 2]>) {
+        self.trains += 1;
+        let gaps = gaps.map(|[application, capture]| (self.trains, application, capture));
+        self.gaps.entry(sizes).or_default().extend(gaps);
     }
 
-    /// The typical gap of one size.
-    pub(super) fn typical(&self, size: Bytes, vantage: Vantage) -> Option<f64> {
-        low(&self.sizes(vantage).into_iter().find(|(bytes, _)| *bytes == size.0 as f64)?.1)
-    }
-
-    fn sizes(&self, vantage: Vantage) -> Vec<SizeGaps> {
-        let read = |gap: &Gap| match vantage {
-            Vantage::Application => gap.0,
-            Vantage::Capture => gap.1,
-        };
-        let sizes =
-            self.gaps.iter().map(|(size, gaps)| (size.0 as f64, gaps.iter().filter_map(read).collect()));
-        sizes.filter(|(_, gaps): &SizeGaps| gaps.len() >= 2).collect()
-    }
-
-    /// The line that the end link sets, if it can be seen. `narrowest` is the dispersion of the path's narrowest link
-    /// in nanoseconds per byte, where bursts gave it and no cross traffic was between their packets.
-    pub(super) fn line(&self, vantage: Vantage, narrowest: Option<f64>, seed: u64) -> Option<LinkLine> {
-        let sizes = self.sizes(vantage);
-        let largest = sizes.last()?.0;
-        // Capture stamps are taken before the host sleeps or not: small sizes that scatter too much to tell are no
-        // sign of its pace.
-        if rises(sizes.get(..4)?, seed) || vantage == Vantage::Capture && rises(&sizes, seed) {
-            let Some(narrowest) = narrowest else {
-                // Cross traffic does not show as long as P_h keeps the end link busy: not behind small P_t.
-                return fit(&sizes[..(sizes.len() * 3).div_ceil(4)], seed, straight).map(LinkLine::Whole);
+    fn gaps(&self, sizes: PairSizes, vantage: Vantage) -> Vec<(u32, f64)> {
+        let read = |&(train, application, capture): &Gap| {
+            let gap = match vantage {
+                Vantage::Application => application,
+                Vantage::Capture => capture,
             };
-            let bent = fit(&sizes, seed, |points| bent(points, narrowest, largest));
-            return bent.or_else(|| fit(&sizes, seed, straight)).map(LinkLine::Whole);
+            Some((train, gap?))
+        };
+        self.gaps.get(&sizes).map_or(Vec::new(), |gaps| gaps.iter().filter_map(read).collect())
+    }
+
+    /// The typical gap of a pair of sizes.
+    pub(super) fn typical(&self, sizes: PairSizes, vantage: Vantage) -> Option<f64> {
+        median(&self.gaps(sizes, vantage).iter().map(|(_, gap)| *gap).collect::<Vec<_>>())
+    }
+
+    /// The gap that each of these pairs of sizes keeps where cross traffic spared it; those are left out of which too few
+    /// probes show it. A few probes may agree by accident; what they scatter by is the host's, the same for all sizes.
+    pub(super) fn floors(
+        &self,
+        sizes: impl IntoIterator<Item = PairSizes>,
+        vantage: Vantage,
+        tick: Nanos,
+    ) -> BTreeMap<PairSizes, Floor> {
+        let floor = |sizes| Some((sizes, floor(&self.gaps(sizes, vantage), tick.as_f64().max(1.0))?));
+        let mut floors: BTreeMap<PairSizes, Floor> = sizes.into_iter().filter_map(floor).collect();
+        let common = median(&floors.values().map(|floor| floor.scatter).collect::<Vec<_>>()).unwrap_or(0.0);
+        for floor in floors.values_mut() {
+            floor.error = floor.error.max(common / (floor.count as f64).sqrt());
         }
-        // The smallest sizes pass at the host's own pace; look for the first four that do not.
-        let start = (1..=sizes.len() - 4).find(|&start| rises(&sizes[start..start + 4], seed))?;
-        fit(&sizes[start..], seed, straight).map(LinkLine::Upper)
+        floors
     }
 }
 
-/// Whether the gaps grow over these sizes as a link makes them: nearer to the slope of gaps that are serialisation
-/// and nothing else than to none at all.
-fn rises(sizes: &[SizeGaps], seed: u64) -> bool {
-    let (gaps, bytes) = sizes.iter().fold((0.0, 0.0), |(gaps, bytes), (size, of_size)| {
-        (gaps + low(of_size).unwrap_or(0.0), bytes + framed(*size))
-    });
-    fit(sizes, seed, straight).is_some_and(|slope| slope.low > gaps / bytes / 2.0)
-}
-
-fn framed(size: f64) -> f64 {
-    size + INTER_FRAME_GAP.0 as f64
-}
-
-/// The slope where one link sets all gaps.
-fn straight(points: &[(f64, f64)]) -> Option<f64> {
-    Some(theil_sen(points)?.slope.value)
-}
-
-/// Sum of absolute deviations of the points from `shape` and a common offset.
-fn deviation(points: &[(f64, f64)], shape: impl Fn(f64) -> f64) -> f64 {
-    let offsets: Vec<f64> = points.iter().map(|(s, gap)| gap - shape(*s)).collect();
-    let offset = median(&offsets).unwrap_or(f64::INFINITY);
-    offsets.iter().map(|o| (o - offset).abs()).sum()
-}
-
-/// Steps of a search for the slope.
-const STEPS: i32 = 60;
-
-/// The end link's slope m behind a link of slope `narrowest` = n > m, if the gaps show it. P_t follows P_h back to
-/// back up to the size at which it takes as long on the narrow link as P_h on the end link,
-/// s* = (s_h + gamma) m / n - gamma (17); from there on it falls back, and its gap rises by n as well:
+/// The lowest gaps that agree, and what their mean may be off.
 ///
-/// G(s) = a + m s + n max(0, s - s*)
-///
-/// Least absolute deviations, so that sizes that cross traffic has widened do not decide. `None` unless that describes
-/// the gaps more than twice as well as a straight line. With m much smaller than n, all sizes fall back and the line
-/// is straight with slope n + m: an end link so many times faster than the narrow one looks like the narrow one.
-fn bent(points: &[(f64, f64)], narrowest: f64, heading: f64) -> Option<f64> {
-    let gamma = INTER_FRAME_GAP.0 as f64;
-    let cost = |m: f64| {
-        let fall_back = (heading + gamma) * m / narrowest - gamma;
-        deviation(points, |s| m * s + narrowest * (s - fall_back).max(0.0))
+/// Stamps without jitter of their own show the same gap again and again, over two readings next to each other where the
+/// clock's tick spreads it; an eighth of the gaps there is no accident. Otherwise what lies around the densest half of
+/// them, four times as far as that half reaches: 2.7 standard deviations, were they normal.
+fn floor(seen: &[(u32, f64)], tick: f64) -> Option<Floor> {
+    let gaps = sorted(&seen.iter().map(|(_, gap)| *gap).collect::<Vec<_>>());
+    let share = gaps.len().div_ceil(8).max(LEAST);
+    // Half a tick more, for the rounding of a skewed clock.
+    let again = gaps.windows(share).find(|same| same[share - 1] - same[0] <= 1.5 * tick).map(|same| same[0]);
+    let within =
+        |low: f64, ticks: f64| gaps.iter().filter(|gap| (low..=low + ticks * tick).contains(*gap)).count();
+    // A third reading would be jitter's.
+    let again = again.filter(|low| within(*low, 2.5) * 4 <= within(*low, 1.5) * 5);
+    let limits = match again {
+        Some(low) => low..=low + 1.5 * tick,
+        None => {
+            let dense = densest(&gaps, 0.5 + (gaps.len() as f64).recip())?;
+            let (low, high) = (*dense.first()?, *dense.last()?);
+            let reach = 2.0 * (high - low) + tick;
+            low.midpoint(high) - reach..=low.midpoint(high) + reach
+        }
     };
-    let best = |from: f64, to: f64| {
-        let step = (to / from).powf(1.0 / f64::from(STEPS));
-        let m = (0..=STEPS).map(|i| from * step.powi(i)).min_by(|a, b| cost(*a).total_cmp(&cost(*b)))?;
-        Some((m, step))
-    };
-    let (mut m, mut step) = best(narrowest / 100.0, narrowest * 0.95)?;
-    for _ in 0..2 {
-        (m, step) = best(m / step, m * step)?;
+    let kept: Vec<(u32, f64)> = seen.iter().filter(|(_, gap)| limits.contains(gap)).copied().collect();
+    if kept.len() < LEAST {
+        return None;
     }
-    let slope = straight(points)?;
-    (cost(m) < deviation(points, |s| slope * s) / 2.0).then_some(m)
+    let gaps: Vec<f64> = kept.iter().map(|(_, gap)| *gap).collect();
+    let gap = mean(&gaps)?;
+    // What a reading may be off although all of them agree.
+    let count = kept.len();
+    let scatter = standard_deviation(&gaps)? * small_sample_factor(count);
+    let each = scatter.powi(2) + tick * tick / 12.0;
+    // A train's probes come at a steady pace, which a few ticks may divide: then they are off together.
+    let mut trains: BTreeMap<u32, f64> = BTreeMap::new();
+    kept.iter().for_each(|(train, one)| *trains.entry(*train).or_default() += one - gap);
+    let together: f64 = trains.values().map(|off| off * off).sum::<f64>() / (count as f64).powi(2);
+    let fewest = (tick * SAME_PHASE).powi(2) / trains.len() as f64;
+    let error = (each / count as f64 + fewest).max(together).sqrt();
+    Some(Floor { gap, error, repeats: again.is_some(), scatter, count })
 }
 
-/// A slope of the low gaps over the sizes, with its interval by resampling the probes of each size.
-fn fit(sizes: &[SizeGaps], seed: u64, slope: impl Fn(&[(f64, f64)]) -> Option<f64>) -> Option<Estimate> {
-    let groups: Vec<&[f64]> = sizes.iter().map(|(_, gaps)| gaps.as_slice()).collect();
-    let [slope] = bootstrap::intervals(&groups, 200, seed, |drawn| {
-        let points: Option<Vec<(f64, f64)>> =
-            sizes.iter().zip(drawn).map(|((size, _), gaps)| Some((*size, low(gaps)?))).collect();
-        Some([slope(&points?)?])
-    })?;
-    Some(slope.widened(bootstrap::small_sample_factor(groups.iter().map(|group| group.len()).min()?)))
+/// What the mean of a train may be off because its probes meet the clock's ticks in the same few phases, as a share of
+/// the tick.
+const SAME_PHASE: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three in each train.
+    fn trains(gaps: impl Iterator<Item = f64>) -> Vec<(u32, f64)> {
+        gaps.zip(0..).map(|(gap, i)| (i / 3, gap)).collect()
+    }
+
+    #[test]
+    fn a_coarse_clock_spreads_a_gap_over_two_readings() {
+        // 3.4 us, and two probes that something got in between.
+        let gaps = (0..50).map(|i| if i % 5 < 2 { 4e3 } else { 3e3 }).chain([9e3, 14e3]);
+        let floor = floor(&trains(gaps), 1e3).unwrap();
+        assert!((floor.gap - 3.4e3).abs() < 1e-6, "{floor:?}");
+        assert!((60.0..110.0).contains(&floor.error), "{floor:?}");
+    }
+
+    #[test]
+    fn probes_that_meet_the_same_phase_count_once() {
+        let gaps = (0..60).map(|i| if i < 30 { 4e3 } else { 3e3 });
+        let together: Vec<(u32, f64)> = gaps.zip(0..).map(|(gap, i)| (i / 30, gap)).collect();
+        let floor = floor(&together, 1e3).unwrap();
+        assert!(floor.error > 300.0, "{floor:?}");
+    }
+
+    #[test]
+    fn disturbed_gaps_do_not_count() {
+        // Three in four, though they are more often a packet's time longer.
+        let gaps = (0..40).map(|i| if i % 4 == 0 { 5e3 } else { 5e3 + 700.0 * f64::from(i % 4) });
+        let floor = floor(&trains(gaps), 1.0).unwrap();
+        assert!((floor.gap - 5e3).abs() < 1.0, "{floor:?}");
+    }
+
+    #[test]
+    fn a_stamp_with_jitter_shows_the_densest_part() {
+        let gaps = (0..60)
+            .map(|i| 5e3 + f64::from((i * 37) % 60 - 30) * 8.0)
+            .chain((1..9).map(|i| 5e3 * f64::from(i)));
+        let floor = floor(&trains(gaps), 1.0).unwrap();
+        assert!((floor.gap - 5e3).abs() < 100.0, "{floor:?}");
+    }
+
+    #[test]
+    fn too_few_tell_nothing() {
+        assert_eq!(floor(&[], 1.0), None);
+        assert_eq!(floor(&[(0, 1.0), (1, 1.0)], 1.0), None);
+        assert_eq!(floor(&[(0, f64::NAN); 5], 1.0), None);
+    }
 }
