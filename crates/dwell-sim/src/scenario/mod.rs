@@ -65,7 +65,7 @@ pub struct LabSpec {
 }
 
 /// What holds packets as a host's `nic` says, in a testbed.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabNic {
     /// Dwell's own forwarder, as the simulator does.
