@@ -3,7 +3,8 @@
 //!
 //! A frame enters the engine at the kernel's receive stamp, and is sent so that the kernel of the far end stamps it
 //! when the engine says that its last bit is there: sleep, then a short busy wait, begun earlier by what the thread's
-//! own send costs (`Lead`, measured at the start).
+//! own send costs (`Lead`, measured at the start). Where the far host has a NIC that holds packets, the engine's instant
+//! is when a frame reaches that NIC, and what it hands over together is sent together (`nic_stage`).
 
 use crate::error::LabError;
 use crate::lane::{CROSS_PERIOD, Carried, Frame, Lane};
@@ -242,11 +243,10 @@ impl<'w> Forwarder<'w> {
 
     /// Sends what a lane's NIC hands over next.
     fn depart(&mut self, Departure { lane, due, begin }: Departure) {
+        self.lanes[lane].take(due, &mut self.batch);
+        let (count, direction) = (self.batch.len(), self.lanes[lane].direction);
         clock::spin_until(self.zero + begin);
         let begun = self.now();
-        let direction = self.lanes[lane].direction;
-        self.lanes[lane].take(due, &mut self.batch);
-        let count = self.batch.len();
         let port = &self.ports[1 - lane];
         let sent = self.batch.iter().filter(|(frame, _)| port.send(&frame.bytes).unwrap_or(false)).count();
         self.lanes[lane].stage.interrupt(count);

@@ -100,7 +100,7 @@ pub(crate) struct Lane {
     held: usize,
     /// What the NIC has decided to hand over.
     ready: VecDeque<Delivery>,
-    spare_deliveries: Vec<Delivery>,
+    deliveries: Vec<Delivery>,
     advanced: Nanos,
     outcomes: Vec<Outcome>,
 }
@@ -119,7 +119,7 @@ impl Lane {
             nic_at: Nanos::ZERO,
             held: 0,
             ready: VecDeque::new(),
-            spare_deliveries: Vec::new(),
+            deliveries: Vec::new(),
             advanced: Nanos::ZERO,
             outcomes: Vec::new(),
         }
@@ -185,7 +185,15 @@ impl Lane {
             self.nic_at = at;
             self.nic.arrives(at, key);
             self.held += 1;
+            self.decided(at);
         }
+    }
+
+    /// Takes from the NIC what it hands over up to `until`.
+    fn decided(&mut self, until: Nanos) {
+        self.nic.deliver(until, &mut self.deliveries);
+        self.held -= self.deliveries.len();
+        self.ready.extend(self.deliveries.drain(..));
     }
 
     /// When a frame that reaches the NIC at `at` would be handed over.
@@ -214,9 +222,7 @@ impl Lane {
 
     /// Takes the frames that are handed over up to `until`.
     pub(crate) fn take(&mut self, until: Nanos, batch: &mut Vec<(Frame, Delivery)>) {
-        self.nic.deliver(until, &mut self.spare_deliveries);
-        self.held -= self.spare_deliveries.len();
-        self.ready.extend(self.spare_deliveries.drain(..));
+        self.decided(until);
         while let Some(delivery) = self.ready.front().copied().filter(|next| next.delivered <= until) {
             self.ready.pop_front();
             let frame = self.frames.remove(&delivery.key);
