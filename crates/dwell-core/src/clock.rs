@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn queues_of_milliseconds_are_no_steps() {
         // Up to 5 ms, and full for ten packets now and then.
-        let wait = |i: u32| if i / 10 % 3 == 0 { 5e6 } else { f64::from(i * 7919 % 5000) * 1e3 };
+        let wait = |i: u32| if (i / 10).is_multiple_of(3) { 5e6 } else { f64::from(i * 7919 % 5000) * 1e3 };
         let delays: Vec<f64> = (0..300).map(wait).collect();
         assert_eq!(longest_stretch(&delays), (0..300, Vec::new()));
         // A clock that somebody sets while they fill is seen all the same.
