@@ -12,6 +12,8 @@ pub mod capacity;
 
 pub mod delay;
 
+pub mod sizing;
+
 pub mod gap;
 
 mod circumstances;

@@ -1,5 +1,6 @@
 //! Packet trains, and what became of them.
 
+use crate::coalescence::Coalesced;
 use crate::unit::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +178,9 @@ pub struct PathFacts {
     pub resolution: Nanos,
     /// Capacity of the end link, where it was told or measured.
     pub end_link: Option<BitRate>,
+    /// How the receiver's NIC coalesces interrupts, where it was measured.
+    #[serde(default)]
+    pub coalescence: Option<Coalesced>,
     /// Capacity of the narrowest link, where it was measured: it sets the smallest dispersion that arrives.
     #[serde(default)]
     pub narrow_link: Option<BitRate>,

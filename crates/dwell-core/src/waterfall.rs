@@ -2,7 +2,7 @@
 //! receiving program's, as one waterfall.
 //!
 //! ```text
-//! OWD' = sender host + path + end link + receiver's kernel (K) + receiver's application (A)
+//! OWD' = sender host + path + end link + receiver's NIC (IC) + receiver's kernel (K) + receiver's application (A)
 //! ```
 //!
 //! Each part is measured by itself but the path, which is what the others leave of the whole: so the values sum to
@@ -27,7 +27,7 @@ pub struct Part {
 /// The parts in the order in which a packet meets them, and the whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
-    /// Sender host, path, end link, receiver's kernel, receiver's application.
+    /// Sender host, path, end link, receiver's NIC, receiver's kernel, receiver's application.
     pub parts: Vec<Part>,
     /// The apparent one-way delay.
     pub whole: Finding,
@@ -100,10 +100,10 @@ fn kernel(knee: &Report, stamped: Option<Estimate>) -> Finding {
 }
 
 impl Waterfall {
-    /// From what the knee and the one-way delay found on a path with packets of `size`, and from the end link's
-    /// capacity.
+    /// From what the knee and the one-way delay found on a path with packets of `size`, from the end link's capacity,
+    /// and from how long the receiver's NIC holds a lone packet.
     #[must_use]
-    pub fn new(knee: &Report, delay: &Report, capacity: &Finding, size: Bytes) -> Self {
+    pub fn new(knee: &Report, delay: &Report, capacity: &Finding, hold: &Finding, size: Bytes) -> Self {
         let whole = delay.finding(Quantity::ApparentOneWayDelay);
         let stamped = estimate(&delay.finding(Quantity::PptHeading));
         let sender = match delay.finding(Quantity::SenderHost) {
@@ -112,12 +112,19 @@ impl Waterfall {
         };
         let end_link = serialisation(capacity, size);
         let (kernel, application) = (kernel(knee, stamped), application(knee, stamped));
-        let path = Self::remainder(&whole, [&sender, &end_link, &kernel, &application]);
+        let nic = match hold {
+            Finding::Unmeasurable { reason } => {
+                Finding::unmeasurable(format!("{reason}: contained in the path"))
+            }
+            known => known.clone(),
+        };
+        let path = Self::remainder(&whole, [&sender, &end_link, &nic, &kernel, &application]);
         let mut start = 0.0;
         let parts = [
             (Quantity::SenderHost, sender),
             (Quantity::Path, path),
             (Quantity::EndLink, end_link),
+            (Quantity::NicHold, nic),
             (Quantity::KernelStage, kernel),
             (Quantity::ApplicationStage, application),
         ]
@@ -130,7 +137,7 @@ impl Waterfall {
     }
 
     /// What the other parts leave of the whole.
-    fn remainder(whole: &Finding, others: [&Finding; 4]) -> Finding {
+    fn remainder(whole: &Finding, others: [&Finding; 5]) -> Finding {
         let Some(mut rest) = estimate(whole) else { return whole.clone() };
         for other in others {
             match other {
@@ -202,7 +209,8 @@ mod tests {
 
     #[test]
     fn the_parts_sum_to_the_whole() {
-        let waterfall = Waterfall::new(&knee(value(60e3)), &delay(Some(63e3)), &mbps(100.0), SIZE);
+        let waterfall =
+            Waterfall::new(&knee(value(60e3)), &delay(Some(63e3)), &mbps(100.0), &value(0.0), SIZE);
         assert!((sum(&waterfall) - 100e3).abs() < 1e-6);
         // 100 - 4 - 5.76 (72 B at 100 Mb/s) - 3 - 60.
         let path = waterfall.parts[1].finding.estimate().unwrap();
@@ -210,13 +218,22 @@ mod tests {
         let (part, share) = waterfall.dominant().unwrap();
         assert_eq!((part.quantity, share), (Quantity::ApplicationStage, 0.6));
         assert!((waterfall.host_share().unwrap() - 0.67).abs() < 1e-9);
-        assert_eq!(waterfall.parts[4].start, 40e3);
+        assert_eq!(waterfall.parts[5].start, 40e3);
+    }
+
+    #[test]
+    fn what_the_nic_holds_is_its_own_part() {
+        let held = Waterfall::new(&knee(value(20e3)), &delay(Some(23e3)), &mbps(100.0), &value(50e3), SIZE);
+        assert!((sum(&held) - 100e3).abs() < 1e-6);
+        let (part, share) = held.dominant().unwrap();
+        assert_eq!((part.quantity, share), (Quantity::NicHold, 0.5));
+        assert!((held.host_share().unwrap() - 0.77).abs() < 1e-9);
     }
 
     #[test]
     fn a_bound_widens_the_path() {
         let bound = Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion");
-        let waterfall = Waterfall::new(&knee(bound), &delay(None), &unknown(), SIZE);
+        let waterfall = Waterfall::new(&knee(bound), &delay(None), &unknown(), &unknown(), SIZE);
         let path = &waterfall.parts[1].finding;
         assert_eq!(path.holds(96e3), Some(true));
         assert_eq!(path.holds(29e3), Some(true));
@@ -227,7 +244,7 @@ mod tests {
     #[test]
     fn without_a_whole_there_is_no_path() {
         let nothing = Report::new("one-way-delay", Vantage::Capture);
-        let waterfall = Waterfall::new(&knee(value(60e3)), &nothing, &unknown(), SIZE);
+        let waterfall = Waterfall::new(&knee(value(60e3)), &nothing, &unknown(), &unknown(), SIZE);
         assert_eq!(waterfall.dominant().map(|(part, _)| part.quantity), None);
         assert!(matches!(waterfall.parts[1].finding, Finding::Unmeasurable { .. }));
     }

@@ -136,6 +136,7 @@ impl Path for Host {
             resolution: self.model.resolution,
             end_link: Some(BitRate((84.0 * 8.0 / self.model.end_link * 1e6) as u64)),
             narrow_link: None,
+            coalescence: None,
         }
     }
 
@@ -326,7 +327,7 @@ proptest! {
         raw in prop::collection::vec(any::<(i64, i64, i64, i64, bool, u8)>(), 0..120),
     ) {
         let facts =
-            PathFacts { max_size: Bytes(0), min_size: Bytes(0), resolution: Nanos(0), end_link: Some(BitRate(0)), narrow_link: None };
+            PathFacts { max_size: Bytes(0), min_size: Bytes(0), resolution: Nanos(0), end_link: Some(BitRate(0)), narrow_link: None, coalescence: None };
         let mut knee = Knee::new(KneeConfig::default(), &facts);
         for (a, b, c, d, kept, order) in raw {
             let packet = Packet { size: Bytes(72), hold: Nanos::ZERO };

@@ -69,6 +69,7 @@ impl Path for Link {
             resolution: Nanos(1),
             end_link: Some(BitRate::from_mbps(100)),
             narrow_link: None,
+            coalescence: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Table II of papers/002 as test vectors: theoretical gaps s_t / c in microseconds.
 
 use dwell_core::host::salehin2017::Config;
+use dwell_core::sizing::{Link, disperse};
 use dwell_core::{BitRate, Bytes};
 
 const TABLE: [(u64, [&str; 3]); 7] = [
@@ -28,4 +29,18 @@ fn table_2() {
 #[test]
 fn its_sizes_are_the_default() {
     assert_eq!(Config::default().trailing, TABLE.map(|(size, _)| Bytes(size)));
+}
+
+/// The same gaps by the model of papers/000 (29): the single hop of section IV.A has no node to part a pair.
+#[test]
+fn table_2_by_the_dispersion_model() {
+    for (size, printed) in TABLE {
+        for (mbps, printed) in [10, 100].into_iter().zip(printed) {
+            let hop = [Link::bare(BitRate::from_mbps(mbps))];
+            let gap = disperse(&hop, Bytes(1512), Bytes(size), &[])[0];
+            assert_eq!(gap.dispersion, 0.0);
+            let digits = if mbps == 10 { 1 } else { 2 };
+            assert_eq!(format!("{:.digits$}", gap.gap / 1e3), printed);
+        }
+    }
 }

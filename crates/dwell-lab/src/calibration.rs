@@ -1,7 +1,8 @@
 //! What the forwarder's own send costs: from the moment at which it begins to the kernel's stamp at the far end.
 
+use crate::nic_stage::NicStage;
 use crate::pace::{Lead, sleep_on};
-use crate::wiring::Place;
+use crate::wiring::{EXPERIMENTAL, Place};
 use dwell_core::Nanos;
 use dwell_net::PacketSocket;
 use dwell_net::clock;
@@ -14,8 +15,9 @@ const IDLE: [Nanos; 5] = [Nanos(20_000), Nanos(60_000), Nanos(150_000), Nanos(1_
 const ROUNDS: usize = 21;
 const WARM_UP: usize = 5;
 
-/// A frame that no host answers: IEEE 802 local experimental ethertype 1.
-const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
+/// A batch that shows what a further frame costs, and the idle time before it.
+const BATCH: usize = 8;
+const BATCH_IDLE: Nanos = IDLE[2];
 
 /// How long before a send the thread stops sleeping.
 const BUSY: Nanos = Nanos(60_000);
@@ -23,36 +25,59 @@ const BUSY: Nanos = Nanos(60_000);
 /// How long a frame may take to the far end before it counts as gone.
 const PATIENCE: Nanos = Nanos::from_millis(20);
 
-/// Measures the lead of a thread that sends by `port`; `far` sees what arrives.
-pub(crate) fn lead(port: &PacketSocket, far: &mut PacketSocket) -> io::Result<Lead> {
+/// Measures the lead of a thread that sends by `port` to the host at `to` with this NIC; `far` sees what arrives.
+pub(crate) fn lead(
+    port: &PacketSocket,
+    to: Place,
+    nic: &NicStage,
+    far: &mut PacketSocket,
+) -> io::Result<Lead> {
     let mut frame = vec![0; 512];
-    frame[..6].copy_from_slice(&Place::DESTINATION.hardware_bytes());
+    frame[..6].copy_from_slice(&to.hardware_bytes());
     frame[12..14].copy_from_slice(&EXPERIMENTAL);
     let mut costs = IDLE.map(|idle| (idle, Vec::with_capacity(ROUNDS)));
+    let mut of_batches = Vec::with_capacity(ROUNDS);
     let mut last = clock::monotonic();
+    // When a batch's first frame is stamped, after its sending began.
+    let mut cost = |frames: usize, idle: Nanos| -> io::Result<Option<Nanos>> {
+        let at = last + idle;
+        let asleep = at - BUSY - clock::monotonic();
+        if asleep > Nanos::ZERO {
+            sleep_on(&mut [], asleep)?;
+        }
+        clock::spin_until(at);
+        let begun = clock::realtime();
+        for _ in 0..frames {
+            port.send(&frame)?;
+        }
+        nic.interrupt(frames);
+        last = clock::monotonic();
+        let first = arrival(far)?;
+        for _ in 1..frames {
+            arrival(far)?;
+        }
+        Ok(first.map(|stamp| stamp - begun))
+    };
     // Turn by turn, so that a slow moment of the machine falls on all idle times alike.
     for round in 0..WARM_UP + ROUNDS {
         for (idle, costs) in &mut costs {
-            let at = last + *idle;
-            let asleep = at - BUSY - clock::monotonic();
-            if asleep > Nanos::ZERO {
-                sleep_on(&mut [], asleep)?;
-            }
-            clock::spin_until(at);
-            let begun = clock::realtime();
-            port.send(&frame)?;
-            last = clock::monotonic();
-            let arrival = arrival(far)?;
+            let cost = cost(1, *idle)?;
             if round >= WARM_UP {
-                costs.extend(arrival.map(|stamp| stamp - begun));
+                costs.extend(cost);
             }
         }
+        if nic.gathers() {
+            of_batches.extend(cost(BATCH, BATCH_IDLE)?);
+        }
     }
-    let median = |(idle, mut costs): (Nanos, Vec<Nanos>)| {
+    let median = |mut costs: Vec<Nanos>| {
         costs.sort_unstable();
-        Some((idle, *costs.get(costs.len() / 2)?))
+        costs.get(costs.len() / 2).copied()
     };
-    Ok(Lead::new(costs.into_iter().filter_map(median).collect()))
+    let steps: Vec<_> = costs.into_iter().filter_map(|(idle, costs)| Some((idle, median(costs)?))).collect();
+    let alone = Lead::new(steps.clone(), Nanos::ZERO).after(BATCH_IDLE);
+    let more = median(of_batches).map_or(Nanos::ZERO, |batch| (batch - alone).max(Nanos::ZERO));
+    Ok(Lead::new(steps, more / (BATCH as i64 - 1)))
 }
 
 /// The stamp of the next calibration frame.

@@ -1,13 +1,16 @@
 //! The lab measures itself: what was asked against what the kernel's stamps say was delivered.
 
+use crate::check_nic::{self, NicCheck};
 use crate::error::LabError;
-use crate::forwarder::Carried;
+use crate::lane::Carried;
+use crate::nic_stage::has_nic;
 use crate::placement::Cores;
 use crate::salvo::{self, SMALLEST, Shot};
 use crate::testbed::{Carriage, Testbed};
 use crate::verdict::{self, Verdict};
 use dwell_core::{BitRate, Bytes, Direction, Nanos};
-use dwell_sim::{LinkSpec, Scenario};
+use dwell_sim::nic::NicSpec;
+use dwell_sim::{LabNic, LinkSpec, Scenario};
 use serde::{Deserialize, Serialize};
 
 /// Quartiles.
@@ -79,6 +82,8 @@ pub struct LabCheck {
     pub size_against_delay: Option<Delivered>,
     /// Between the quartiles of the delay.
     pub jitter: Option<Delivered>,
+    /// What the receiver's NIC does, where the scenario gives it one.
+    pub nic: Option<NicCheck>,
     /// The narrowest link's, as the scenario has it.
     pub rate_asked: Option<BitRate>,
     /// The same as packets back to back show it, their frames' gaps counted.
@@ -113,12 +118,18 @@ impl Part {
         let bytes = bursts.iter().map(|burst| burst.iter().copied().sum::<Bytes>()).max().unwrap_or_default();
         // Twice what a burst takes, so that each finds the queues as if nothing of ours had been before.
         let taken = ground.rate.map_or(Nanos::ZERO, |rate| rate.time_for(bytes));
-        let period = (taken * 2).max(Nanos::from_millis(2));
+        let period = (taken * 2).max(Nanos::from_millis(2)) + ground.rest;
         let count = i64::try_from(bursts.len()).unwrap_or(i64::MAX);
         let affordable = (LONGEST.0 / period.0.max(1)).clamp(4, count) as usize;
         testbed.write_down(true);
-        let shots = salvo::fire(testbed, &bursts[..affordable], period, ground.delay * 2 + taken * 4)?;
-        let asked = testbed.write_down(false);
+        let patience = ground.delay * 2 + taken * 4 + ground.rest;
+        let shots = salvo::fire(testbed, &bursts[..affordable], period, patience)?;
+        let mut asked: Vec<Carried> = testbed.write_down(false);
+        asked.retain(|frame| frame.direction == Direction::Forward);
+        asked.sort_by_key(|frame| frame.entered);
+        if let Some(nic) = ground.kernels_nic {
+            check_nic::as_modelled(nic, &mut asked);
+        }
         Ok(Self { shots: paired(shots, &asked) })
     }
 
@@ -130,10 +141,7 @@ impl Part {
 
 /// Puts to each shot what the engine asked of it: frames enter the engine in the order of sending.
 fn paired(shots: Vec<Shot>, asked: &[Carried]) -> Vec<(Shot, Option<Carried>)> {
-    let mut sorted: Vec<&Carried> =
-        asked.iter().filter(|frame| frame.direction == Direction::Forward).collect();
-    sorted.sort_by_key(|frame| frame.entered);
-    let mut rest = sorted.into_iter();
+    let mut rest = asked.iter();
     let pair = |shot: Shot| (shot, rest.find(|frame| frame.size == shot.size).copied());
     shots.into_iter().map(pair).collect()
 }
@@ -143,6 +151,10 @@ fn paired(shots: Vec<Shot>, asked: &[Carried]) -> Vec<(Shot, Option<Carried>)> {
 struct Ground {
     rate: Option<BitRate>,
     delay: Nanos,
+    /// How long the receiver's NIC may hold a packet, or the kernel's go on polling.
+    rest: Nanos,
+    /// The NIC whose work the kernel does.
+    kernels_nic: Option<NicSpec>,
 }
 
 /// The narrowest of the links.
@@ -166,18 +178,28 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let links = &scenario.links;
     let size = scenario.max_size().min(Bytes(1502));
     let narrow = narrowest(links);
-    let ground = Ground { rate: narrow.and_then(|link| link.rate), delay: empty_path(links, size) };
+    let nic = scenario.destination.nic;
+    let ground = Ground {
+        rate: narrow.and_then(|link| link.rate),
+        delay: empty_path(links, size),
+        rest: check_nic::rest(nic),
+        kernels_nic: (scenario.lab.nic == LabNic::Kernel).then_some(nic),
+    };
     let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
     let small_pairs = Part::run(testbed, &vec![vec![SMALLEST; 2]; PAIRS], ground)?;
     let alternating = (0..LONE * 2).map(|turn| vec![if turn % 2 == 0 { size } else { SMALLEST }]);
     let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
     let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
+    let bursts = match has_nic(&scenario.destination) {
+        true => Part::run(testbed, &vec![vec![SMALLEST; check_nic::BURST]; check_nic::BURSTS], ground)?,
+        false => Part { shots: Vec::new() },
+    };
     let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
 
-    let all = || [&pairs, &small_pairs, &lone, &trains].into_iter().flat_map(|part| &part.shots);
+    let all = || [&pairs, &small_pairs, &lone, &trains, &bursts].into_iter().flat_map(|part| &part.shots);
     let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
     let lost_as_asked =
-        all().filter(|(_, asked)| asked.is_some_and(|asked| asked.due.is_none())).count() as u64;
+        all().filter(|(_, asked)| asked.is_some_and(|asked| asked.arrival.is_none())).count() as u64;
     let occupied = narrow.map_or(size, |link| link.framing.occupied(size));
     let one_way_delay = delays(lone.shots.iter().filter(|(shot, _)| shot.size == size));
     let mut check = LabCheck {
@@ -203,6 +225,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
             delivered: same(delay.delivered.width()),
             error: delay.asked.map(|asked| same(delay.delivered.width() - asked.width())),
         }),
+        nic: NicCheck::of(nic, bursts.shots.iter()),
         rate_asked: ground.rate,
         rate_delivered: delivered_rate(&trains, occupied),
         packets_per_second: per_second(flood.carried, flood.span),
@@ -223,7 +246,7 @@ fn per_second(count: u64, span: Nanos) -> u64 {
 }
 
 /// Delivered times, each with what was asked if that is known.
-fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
+pub(crate) fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
     let asked: Vec<(Nanos, Nanos)> =
         times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
     Some(Delivered {
@@ -235,7 +258,7 @@ fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
 
 fn delays<'a>(shots: impl Iterator<Item = &'a (Shot, Option<Carried>)>) -> Option<Delivered> {
     let delay = |(shot, asked): &(Shot, Option<Carried>)| {
-        let asked = asked.and_then(|asked| Some(asked.due? - asked.entered));
+        let asked = asked.and_then(|asked| Some(asked.arrival?.asked() - asked.entered));
         Some((shot.came? - shot.left?, asked))
     };
     against(&shots.filter_map(delay).collect::<Vec<_>>())
@@ -246,7 +269,8 @@ fn dispersion(carriage: Carriage, pairs: &Part, serialised: Option<Nanos>) -> Op
         let [(first, before), (second, after)] = pair else { return None };
         let asked = match carriage {
             Carriage::Emulated => {
-                before.zip(*after).and_then(|(before, after)| Some(after.due? - before.due?))
+                let handed = |asked: &Option<Carried>| Some((*asked)?.arrival?.handed);
+                handed(before).zip(handed(after)).map(|(before, after)| after - before)
             }
             Carriage::Tbf | Carriage::Htb => serialised,
             Carriage::Bridge => None,
@@ -262,10 +286,11 @@ fn size_against_delay(carriage: Carriage, lone: &Part, links: &[LinkSpec], size:
     let difference = |pair: &[(Shot, Option<Carried>)]| {
         let [(large, asked_large), (small, asked_small)] = pair else { return None };
         let delay = |shot: &Shot| Some(shot.came? - shot.left?);
+        let taken = |asked: Carried| Some(asked.arrival?.asked() - asked.entered);
         let asked = match carriage {
-            Carriage::Emulated => asked_large
-                .zip(*asked_small)
-                .and_then(|(large, small)| Some((large.due? - large.entered) - (small.due? - small.entered))),
+            Carriage::Emulated => {
+                asked_large.zip(*asked_small).and_then(|(large, small)| Some(taken(large)? - taken(small)?))
+            }
             Carriage::Tbf | Carriage::Htb => Some(serialised),
             Carriage::Bridge => None,
         };

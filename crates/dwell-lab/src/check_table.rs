@@ -2,6 +2,7 @@
 
 use crate::check::{Delivered, LabCheck, Spread};
 use crate::salvo::SMALLEST;
+use dwell_core::Nanos;
 use std::fmt::{self, Display};
 
 impl LabCheck {
@@ -13,7 +14,8 @@ impl LabCheck {
             Some(format!("{name} off by {} ({} to {})", error.median, error.p25, error.p75))
         };
         let rate = self.rate_delivered.zip(self.rate_asked).map(|(got, asked)| format!("{got} of {asked}"));
-        let parts = [rate, off("gap", self.dispersion), off("one-way delay", self.one_way_delay)];
+        let held = off("hold", self.nic.as_ref().map(|nic| nic.held));
+        let parts = [rate, off("gap", self.dispersion), off("one-way delay", self.one_way_delay), held];
         let rest = [
             format!("{} packets/s", self.packets_per_second),
             format!("{} lost by the lab of {}", self.lost_otherwise, self.sent),
@@ -39,6 +41,14 @@ impl Display for LabCheck {
         ] {
             if let Some(times) = times {
                 times_row(f, &name, times)?;
+            }
+        }
+        if let Some(nic) = &self.nic {
+            times_row(f, "held by the NIC", nic.held)?;
+            if let Some(spread) = nic.batch_spread {
+                let batches = format!("{} batches, first to last", nic.batches);
+                let asked = Spread::of([Nanos::ZERO]);
+                times_row(f, &batches, Delivered { asked, delivered: spread, error: Some(spread) })?;
             }
         }
         writeln!(

@@ -6,10 +6,7 @@ use crate::namespace::Worker;
 use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
 use dwell_net::{clock, place};
-use dwell_sim::{CrossKind, CrossSpec, LinkSpec, Offered};
-use rand::{RngExt as _, SeedableRng as _};
-use rand_distr::{Distribution as _, Exp1};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use dwell_sim::{CrossSpec, Flow, LinkSpec};
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,16 +33,6 @@ pub(crate) fn sinks(wiring: &Wiring) -> Result<Vec<UdpSocket>, LabError> {
     (0..wiring.nodes.len()).map(open).collect()
 }
 
-/// Packets a second that `cross` offers to `link`.
-fn frequency(link: &LinkSpec, cross: &CrossSpec) -> Option<f64> {
-    let bits = link.framing.occupied(cross.size).bits() as f64;
-    let rate = match cross.offered {
-        Offered::Rate(rate) => rate.0 as f64,
-        Offered::Load(share) => share * link.rate?.0 as f64,
-    };
-    Some(rate / bits).filter(|frequency| *frequency > 0.0)
-}
-
 /// Starts one generator, from the node of link `index` to the node where the traffic leaves. `None`: it offers
 /// nothing.
 pub(crate) fn start(
@@ -56,7 +43,7 @@ pub(crate) fn start(
     seed: u64,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Worker<()>>, LabError> {
-    let Some(frequency) = frequency(link, cross) else { return Ok(None) };
+    let Some(flow) = Flow::new(cross, link, seed) else { return Ok(None) };
     let leaves = (index + cross.hops.max(1)).min(wiring.nodes.len() - 1);
     let (from, to) = (Place::node(index)?.ipv4(), Place::node(leaves)?.ipv4());
     let socket = wiring.nodes[index].within(|| {
@@ -65,13 +52,7 @@ pub(crate) fn start(
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
         Ok(socket)
     })?;
-    let mut generator = Generator {
-        socket,
-        payload: vec![0; payload(cross.size)],
-        mean: 1e9 / frequency,
-        kind: cross.kind,
-        rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-    };
+    let generator = Generator { socket, flow };
     let stop = Arc::clone(stop);
     wiring.nodes[index]
         .spawn("cross traffic", move || {
@@ -87,33 +68,28 @@ fn payload(size: Bytes) -> usize {
 
 struct Generator {
     socket: UdpSocket,
-    payload: Vec<u8>,
-    /// Mean gap in nanoseconds.
-    mean: f64,
-    kind: CrossKind,
-    rng: Xoshiro256PlusPlus,
+    flow: Flow,
 }
 
 impl Generator {
-    fn run(&mut self, stop: &AtomicBool) {
+    fn run(self, stop: &AtomicBool) {
         place::sharpen_timers();
         let start = clock::monotonic();
-        let mut due = self.mean * self.rng.random::<f64>();
-        while !stop.load(Ordering::Relaxed) {
-            let left = start + Nanos::from_f64(due) - clock::monotonic();
-            if left > Nanos::ZERO {
-                thread::sleep(Duration::from_nanos(left.min(PATIENCE).0.unsigned_abs()));
-                continue;
-            }
-            // A full queue drops it, as any link's would.
-            let _ = self.socket.send(&self.payload);
-            due += match self.kind {
-                CrossKind::Constant => self.mean,
-                CrossKind::Poisson => {
-                    let gap: f64 = Exp1.sample(&mut self.rng);
-                    self.mean * gap
+        let mut buffer = Vec::new();
+        for (due, size) in self.flow {
+            loop {
+                if stop.load(Ordering::Relaxed) {
+                    return;
                 }
-            };
+                let left = start + due - clock::monotonic();
+                if left <= Nanos::ZERO {
+                    break;
+                }
+                thread::sleep(Duration::from_nanos(left.min(PATIENCE).0.unsigned_abs()));
+            }
+            buffer.resize(payload(size), 0);
+            // A full queue drops it, as any link's would.
+            let _ = self.socket.send(&buffer);
         }
     }
 }

@@ -6,22 +6,20 @@
 //! own send costs (`Lead`, measured at the start).
 
 use crate::error::LabError;
+use crate::lane::{CROSS_PERIOD, Carried, Frame, Lane};
+use crate::nic_stage::NicStage;
 use crate::pace::{Lead, SpinBudget, oversleep, sleep_on};
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_net::PacketSocket;
 use dwell_net::clock;
-use dwell_sim::{LinkSpec, Network, Outcome};
+use dwell_sim::LinkSpec;
+use dwell_sim::nic::Delivery;
 use nix::poll::{PollFd, PollFlags};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// What a frame is longer on the wire than what a packet socket sees: check sequence 4, preamble and delimiter 8.
-const UNSEEN: u64 = 12;
 
 /// The bit of a hardware address's first byte that tells a group.
 const GROUP: u8 = 1;
@@ -29,17 +27,11 @@ const GROUP: u8 = 1;
 /// The longest frame that a lab carries.
 const LONGEST_FRAME: usize = 65_536 + 64;
 
-/// Frames that may be under way in one direction; more are dropped and counted.
-const MOST_UNDER_WAY: usize = 100_000;
-
 /// Frames that are taken from one side before the other side gets its turn.
 const TURN: usize = 64;
 
 /// The last stretch before a departure, in which nothing else is looked at.
 const HOT_STRETCH: Nanos = Nanos(5_000);
-
-/// How often an idle path's cross traffic is worked off, so that it does not pile up until the next frame comes.
-const CROSS_PERIOD: Nanos = Nanos::from_millis(2);
 
 /// How often an idle forwarder looks whether it shall stop.
 const PATIENCE: Nanos = Nanos::from_millis(20);
@@ -52,20 +44,6 @@ const HANDLING: Nanos = Nanos(30_000);
 
 /// A departure that begins this late is counted: it was preempted, or had more to carry than it can.
 const LATE: Nanos = Nanos(20_000);
-
-/// A frame that was carried, or lost, with what the engine asked; instants on CLOCK_REALTIME.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Carried {
-    pub(crate) direction: Direction,
-    /// On the wire.
-    pub(crate) size: Bytes,
-    /// When it came to the first link.
-    pub(crate) entered: Nanos,
-    /// When its last bit was due at the far end; `None`: the engine lost it.
-    pub(crate) due: Option<Nanos>,
-    /// What it waited in queues.
-    pub(crate) waited: Nanos,
-}
 
 /// What a forwarder did so far.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -105,43 +83,27 @@ impl Watch {
         *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps what became of a frame, if somebody asked for it.
+    fn write_down(&self, carried: impl FnOnce() -> Carried) {
+        if self.record.load(Ordering::Relaxed) {
+            self.frames.lock().unwrap_or_else(PoisonError::into_inner).push(carried());
+        }
+    }
+
     /// Takes what was written down.
     pub(crate) fn take_frames(&self) -> Vec<Carried> {
         std::mem::take(&mut *self.frames.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-struct Frame {
-    bytes: Vec<u8>,
-    /// By CLOCK_REALTIME.
-    stamp: Nanos,
-    /// The same instant on the engine's clock.
-    entered: Nanos,
-}
-
-/// One direction.
-struct Lane {
-    direction: Direction,
-    network: Network,
-    has_cross: bool,
-    frames: HashMap<u64, Frame>,
-    next_key: u64,
-    due: BinaryHeap<Reverse<(Nanos, u64)>>,
-    advanced: Nanos,
-}
-
-impl Lane {
-    fn new(direction: Direction, links: &[LinkSpec], seed: u64) -> Self {
-        Self {
-            direction,
-            network: Network::new(links, seed),
-            has_cross: links.iter().any(|link| !link.cross.is_empty()),
-            frames: HashMap::new(),
-            next_key: 0,
-            due: BinaryHeap::new(),
-            advanced: Nanos::ZERO,
-        }
-    }
+/// What is to be sent together.
+#[derive(Copy, Clone, Debug)]
+struct Departure {
+    lane: usize,
+    /// When the far host's kernel is to stamp it.
+    due: Nanos,
+    /// When its sending must begin.
+    begin: Nanos,
 }
 
 /// The thread's state.
@@ -149,7 +111,8 @@ pub(crate) struct Forwarder<'w> {
     /// Towards the source, towards the destination: lane `i` takes from port `i` and sends by the other.
     ports: [PacketSocket; 2],
     lanes: [Lane; 2],
-    lead: Lead,
+    /// Of each lane.
+    leads: [Lead; 2],
     /// How early a sleep must end to be sure.
     margin: Nanos,
     /// How long a frame that came may lie before it must be looked at: on the same core as the forwarder a sender
@@ -163,7 +126,9 @@ pub(crate) struct Forwarder<'w> {
     last_departure: Nanos,
     spare: Vec<Vec<u8>>,
     buffer: Vec<u8>,
-    outcomes: Vec<Outcome>,
+    lost: Vec<Frame>,
+    /// Frames that leave together.
+    batch: Vec<(Frame, Delivery)>,
     watch: &'w Watch,
 }
 
@@ -172,32 +137,37 @@ impl<'w> Forwarder<'w> {
     pub(crate) fn new(
         ports: [PacketSocket; 2],
         links: [&[LinkSpec]; 2],
+        nics: [NicStage; 2],
         seed: u64,
-        lead: Lead,
+        leads: [Lead; 2],
         watch: &'w Watch,
     ) -> Result<Self, LabError> {
         // Busy at a higher priority than the sender, so as short as sleeps allow: the sender's own waits stand still
         // meanwhile.
         let margin = oversleep().map_err(LabError::system("sleep"))? + Nanos::from_micros(3);
-        let margin = margin.min(Nanos::from_micros(150)) + lead.longest();
-        let least_delay = links.iter().map(|links| least_delay(links)).min().unwrap_or_default();
+        let longest_lead = leads.iter().map(Lead::longest).max().unwrap_or_default();
+        let margin = margin.min(Nanos::from_micros(150)) + longest_lead;
+        let ways = links.iter().zip(&nics);
+        let least_delay = ways.map(|(links, nic)| least_delay(links) + nic.least_hold()).min();
         let zero = clock::monotonic();
+        let [forward, reverse] = nics;
         Ok(Self {
             ports,
             lanes: [
-                Lane::new(Direction::Forward, links[0], seed),
-                Lane::new(Direction::Reverse, links[1], seed.wrapping_add(1)),
+                Lane::new(Direction::Forward, links[0], forward, seed),
+                Lane::new(Direction::Reverse, links[1], reverse, seed.wrapping_add(1)),
             ],
             margin,
-            nap: (least_delay - margin - HANDLING).min(LONGEST_NAP),
-            lead,
+            nap: (least_delay.unwrap_or_default() - margin - HANDLING).min(LONGEST_NAP),
+            leads,
             budget: SpinBudget::new(Nanos::ZERO),
             busy_since: None,
             zero,
             last_departure: Nanos::ZERO,
             spare: Vec::new(),
             buffer: vec![0; LONGEST_FRAME],
-            outcomes: Vec::new(),
+            lost: Vec::new(),
+            batch: Vec::new(),
             watch,
         })
     }
@@ -215,8 +185,8 @@ impl<'w> Forwarder<'w> {
             }
             let now = self.now();
             match self.next_departure() {
-                Some((at, lane)) if at - now <= HOT_STRETCH => self.depart(at, lane),
-                Some((at, _)) => self.wait(now, at)?,
+                Some(next) if next.begin - now <= HOT_STRETCH => self.depart(next),
+                Some(next) => self.wait(now, next.begin)?,
                 None => self.wait(now, Nanos::MAX)?,
             }
         }
@@ -235,81 +205,67 @@ impl<'w> Forwarder<'w> {
             }
             let age = (clock::realtime() - stamp).max(Nanos::ZERO);
             let at = clock::monotonic() - self.zero - age;
-            if lane.frames.len() >= MOST_UNDER_WAY {
+            if lane.is_full() {
                 self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner).dropped += 1;
                 continue;
             }
-            let key = lane.next_key;
-            lane.next_key += 1;
-            lane.network.inject(at, key, Bytes(length as u64 + UNSEEN));
             let mut bytes = self.spare.pop().unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(&self.buffer[..length]);
-            lane.frames.insert(key, Frame { bytes, stamp, entered: at });
+            lane.enter(bytes, stamp, at);
         }
         Ok(())
     }
 
-    /// Lets a lane's engine decide what can be decided now. It is never taken further than it must: a frame that
-    /// the kernel has stamped may still be on its way to us, and the engine would let it enter late.
+    /// Lets a lane's engine decide what can be decided now, and brings to its NIC what is about to reach it.
     fn decide(&mut self, lane: usize) {
         let now = self.now();
+        let soonest = now + self.leads[lane].longest();
         let lane = &mut self.lanes[lane];
-        while let Some(at) = lane.network.wake_at().filter(|at| *at <= now) {
-            lane.network.advance(at, &mut self.outcomes);
-            lane.advanced = at;
+        lane.decide(now, &mut self.lost);
+        lane.reach(now + self.margin, soonest);
+        if !self.lost.is_empty() {
+            self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner).lost += self.lost.len() as u64;
         }
-        if lane.has_cross && now - lane.advanced > CROSS_PERIOD {
-            lane.advanced = now - CROSS_PERIOD / 2;
-            lane.network.advance(lane.advanced, &mut self.outcomes);
-        }
-        for outcome in self.outcomes.drain(..) {
-            match outcome {
-                Outcome::Leaves { key, at, waited, .. } => {
-                    lane.due.push(Reverse((at, key)));
-                    if let Some(frame) = lane.frames.get(&key) {
-                        write_down(self.watch, lane.direction, frame, Some(at), waited);
-                    }
-                }
-                Outcome::Lost { key, .. } => {
-                    self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner).lost += 1;
-                    if let Some(frame) = lane.frames.remove(&key) {
-                        write_down(self.watch, lane.direction, &frame, None, Nanos::ZERO);
-                        self.spare.push(frame.bytes);
-                    }
-                }
-            }
+        for frame in self.lost.drain(..) {
+            self.watch.write_down(|| frame.carried(lane.direction, None));
+            self.spare.push(frame.bytes);
         }
     }
 
-    /// When the next departure must begin, and on which lane.
-    fn next_departure(&self) -> Option<(Nanos, usize)> {
-        let next = (0..2).filter_map(|lane| {
-            let Reverse((at, _)) = self.lanes[lane].due.peek()?;
-            Some((*at, lane))
-        });
-        let (at, lane) = next.min()?;
-        Some((at - self.lead.after(at - self.last_departure), lane))
+    /// The next departure.
+    fn next_departure(&self) -> Option<Departure> {
+        let (due, lane) = (0..2).filter_map(|lane| Some((self.lanes[lane].next_event()?, lane))).min()?;
+        let lead = self.leads[lane].of(self.lanes[lane].next_batch(), due - self.last_departure);
+        Some(Departure { lane, due, begin: due - lead })
     }
 
-    /// Sends a lane's next frame at `at`.
-    fn depart(&mut self, at: Nanos, lane: usize) {
-        clock::spin_until(self.zero + at);
+    /// Sends what a lane's NIC hands over next.
+    fn depart(&mut self, Departure { lane, due, begin }: Departure) {
+        clock::spin_until(self.zero + begin);
         let begun = self.now();
-        let Some(Reverse((due, key))) = self.lanes[lane].due.pop() else { return };
-        let Some(frame) = self.lanes[lane].frames.remove(&key) else { return };
-        let sent = self.ports[1 - lane].send(&frame.bytes).unwrap_or(false);
-        self.spare.push(frame.bytes);
+        let direction = self.lanes[lane].direction;
+        self.lanes[lane].take(due, &mut self.batch);
+        let count = self.batch.len();
+        let port = &self.ports[1 - lane];
+        let sent = self.batch.iter().filter(|(frame, _)| port.send(&frame.bytes).unwrap_or(false)).count();
+        self.lanes[lane].stage.interrupt(count);
         self.last_departure = due.max(begun);
+        for (frame, delivery) in self.batch.drain(..) {
+            self.watch.write_down(|| frame.carried(direction, Some(delivery)));
+            self.spare.push(frame.bytes);
+        }
         let mut tally = self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.carried += u64::from(sent);
-        tally.dropped += u64::from(!sent);
-        tally.late += u64::from(begun - at > LATE);
+        tally.carried += sent as u64;
+        tally.dropped += (count - sent) as u64;
+        if begun - begin > LATE {
+            tally.late += count as u64;
+        }
     }
 
     /// Waits for frames, the engine, or the departure at `departure`, but for the last stretch before it.
     fn wait(&mut self, now: Nanos, departure: Nanos) -> io::Result<()> {
-        let wake = self.lanes.iter().filter_map(|lane| lane.network.wake_at()).min().unwrap_or(Nanos::MAX);
+        let wake = self.lanes.iter().filter_map(|lane| lane.wake_at()).min().unwrap_or(Nanos::MAX);
         let left = departure.min(wake) - now;
         if left <= Nanos::ZERO {
             return Ok(());
@@ -347,18 +303,4 @@ fn least_delay(links: &[LinkSpec]) -> Nanos {
             link.propagation + link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(smallest))
         })
         .sum()
-}
-
-/// Keeps what became of a frame, if somebody asked for it.
-fn write_down(watch: &Watch, direction: Direction, frame: &Frame, at: Option<Nanos>, waited: Nanos) {
-    if watch.record.load(Ordering::Relaxed) {
-        let carried = Carried {
-            direction,
-            size: Bytes(frame.bytes.len() as u64 + UNSEEN),
-            entered: frame.stamp,
-            due: at.map(|at| frame.stamp + (at - frame.entered)),
-            waited,
-        };
-        watch.frames.lock().unwrap_or_else(PoisonError::into_inner).push(carried);
-    }
 }

@@ -3,6 +3,7 @@
 use crate::check::{LabCheck, check};
 use crate::error::LabError;
 use crate::namespace::Worker;
+use crate::nic_stage::{description, has_nic};
 use crate::path::LabPath;
 use crate::placement::Cores;
 use crate::testbed::{Carriage, Testbed};
@@ -141,6 +142,11 @@ impl Inner {
         note("scenario", self.scenario.name.clone());
         note("lab carriage", testbed.carriage.to_string());
         note("lab cores", testbed.cores.to_string());
+        for (name, host) in [("source", &self.scenario.source), ("destination", &self.scenario.destination)] {
+            if has_nic(host) {
+                note(&format!("lab {name} nic"), description(host, self.scenario.lab.nic));
+            }
+        }
         if let Some(tally) = testbed.tally() {
             note("lab forwarder", tally.to_string());
         }

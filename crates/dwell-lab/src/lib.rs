@@ -12,12 +12,15 @@
 
 mod calibration;
 mod check;
+mod check_nic;
 mod check_table;
 mod cross;
 mod error;
 mod forwarder;
 mod lab;
+mod lane;
 mod namespace;
+mod nic_stage;
 mod pace;
 mod path;
 mod placement;
@@ -29,6 +32,7 @@ mod verdict;
 mod wiring;
 
 pub use check::{Delivered, LabCheck, Spread};
+pub use check_nic::NicCheck;
 pub use error::LabError;
 pub use lab::{Lab, LabOptions};
 pub use path::LabPath;

@@ -3,6 +3,7 @@
 
 use crate::error::LabError;
 use dwell_core::Nanos;
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Pid, gettid};
 use std::fs::{self, File};
@@ -127,6 +128,19 @@ impl Namespace {
             }
             _ => Ok(()),
         })
+    }
+
+    /// Writes `value` to `/sys/<key>` as this namespace has it.
+    pub(crate) fn sysfs(&self, key: &str, value: &str) -> Result<(), LabError> {
+        let write = || -> io::Result<()> {
+            // `/sys` shows the namespace that it was mounted in: so mount it anew, where only this thread sees it.
+            unshare(CloneFlags::CLONE_NEWNS)?;
+            let nothing = None::<&str>;
+            mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+            mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), nothing)?;
+            fs::write(format!("/sys/{key}"), value)
+        };
+        self.within(|| write().map_err(LabError::system(format!("set {key} to {value}"))))
     }
 }
 

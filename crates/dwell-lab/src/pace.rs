@@ -64,13 +64,20 @@ pub(crate) fn oversleep() -> io::Result<Nanos> {
 pub(crate) struct Lead {
     /// Idle time and lead, rising in idle time.
     steps: Vec<(Nanos, Nanos)>,
+    /// What each further frame of a batch adds, where the first is stamped after the last was sent.
+    further: Nanos,
 }
 
 impl Lead {
-    /// From measured pairs of idle time and cost.
-    pub(crate) fn new(mut steps: Vec<(Nanos, Nanos)>) -> Self {
+    /// From measured pairs of idle time and cost, and the cost of each further frame.
+    pub(crate) fn new(mut steps: Vec<(Nanos, Nanos)>, further: Nanos) -> Self {
         steps.sort_unstable();
-        Self { steps }
+        Self { steps, further }
+    }
+
+    /// The lead of `frames` at once after `idle`.
+    pub(crate) fn of(&self, frames: usize, idle: Nanos) -> Nanos {
+        self.after(idle) + self.further * i64::try_from(frames.saturating_sub(1)).unwrap_or(0)
     }
 
     /// The lead after `idle`: linear between the measured ones.
@@ -99,10 +106,11 @@ mod tests {
 
     #[test]
     fn the_lead_is_linear_between_what_was_measured() {
-        let lead = Lead::new(vec![(Nanos(1000), Nanos(50)), (Nanos(100), Nanos(20))]);
+        let lead = Lead::new(vec![(Nanos(1000), Nanos(50)), (Nanos(100), Nanos(20))], Nanos(3));
         assert_eq!(lead.after(Nanos(0)), Nanos(20));
         assert_eq!(lead.after(Nanos(550)), Nanos(35));
         assert_eq!(lead.after(Nanos(9000)), Nanos(50));
+        assert_eq!(lead.of(5, Nanos(550)), Nanos(47));
         assert_eq!(Lead::default().after(Nanos(5)), Nanos::ZERO);
     }
 

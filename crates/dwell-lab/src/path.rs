@@ -1,14 +1,15 @@
 //! A live path through a lab, with the hosts' clocks of the scenario, and the truth.
 
 use crate::error::LabError;
-use crate::forwarder::Carried;
 use crate::lab::Inner;
+use crate::lane::{Arrival, Carried};
 use crate::namespace::Worker;
+use crate::nic_stage::{self, has_nic};
 use dwell_core::{
     Circumstances, Direction, Fate, Fleet, Nanos, PacketTruth, Passage, Path, PathFacts, Stamps,
 };
 use dwell_net::{ConnectConfig, LiveError, LivePath};
-use dwell_sim::{Clock, HostSpec};
+use dwell_sim::{Clock, HostSpec, Scenario};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -19,8 +20,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// hosts (true time zero is the lab's start), so the truth is there for every packet: `handed_over` and `stamped` are
 /// the programs' stamps, `left_sender` is the sending kernel's. The receiving kernel stamps a packet once, at the
 /// beginning of its stage K; that stamp stands for `reached_receiver` and for `queued`, so K counts as none and all
-/// of the receiver's time as A. `waited` is the engine's where Dwell's forwarder carries, and zero (not known)
-/// elsewhere.
+/// of the receiver's time as A. Where the receiver has a NIC that holds packets, `reached_receiver` is when the
+/// forwarder's engine brought the packet to that NIC, and `held` is from there to the kernel's stamp. `waited` is the
+/// engine's where Dwell's forwarder carries, and zero (not known) elsewhere.
 pub struct LabPath {
     jobs: Sender<Job>,
     facts: PathFacts,
@@ -56,7 +58,15 @@ impl LabPath {
     /// Both ends of the lab, and what stands between.
     #[must_use]
     pub fn circumstances(&self) -> Circumstances {
-        Circumstances { world: "lab".to_owned(), notes: self.inner.notes(), ..self.live.clone() }
+        let mut told =
+            Circumstances { world: "lab".to_owned(), notes: self.inner.notes(), ..self.live.clone() };
+        let Scenario { source, destination, .. } = &self.inner.scenario;
+        for (facts, host) in [(&mut told.sender, source), (&mut told.receiver, destination)] {
+            if has_nic(host) {
+                facts.coalescing = nic_stage::settings(host.nic);
+            }
+        }
+        told
     }
 
     fn put_on_clocks(&self, passage: Passage, carried: &mut Asked) -> Passage {
@@ -67,7 +77,8 @@ impl LabPath {
             Direction::Reverse => (destination, source),
         };
         let start = self.inner.start;
-        let truth = observation.fates.iter().map(|fate| truth(fate, start, carried)).collect();
+        let nic = has_nic(to);
+        let truth = observation.fates.iter().map(|fate| truth(fate, start, nic, carried)).collect();
         for fate in &mut observation.fates {
             fate.sent = seen_by(from, fate.sent, start);
             if let Some(arrival) = &mut fate.arrival {
@@ -132,19 +143,26 @@ fn seen_by(host: &HostSpec, stamps: Stamps, start: Nanos) -> Stamps {
     }
 }
 
-fn truth(fate: &Fate, start: Nanos, asked: &mut Asked) -> Option<PacketTruth> {
+/// `None`: lost, or the forwarder did not write down when it reached the receiver's `nic`.
+fn truth(fate: &Fate, start: Nanos, nic: bool, asked: &mut Asked) -> Option<PacketTruth> {
     let left_sender = fate.sent.nearest_wire();
-    let carried = asked.of(fate);
+    let carried = asked.of(fate).and_then(|carried| carried.arrival);
     let stamps = fate.arrival?.stamps;
-    let reached = stamps.nearest_wire() - start;
+    let stamped_by_kernel = stamps.nearest_wire();
+    let reached = match carried {
+        // A frame that was a little early was not held.
+        Some(Arrival { reached, .. }) if nic => reached.min(stamped_by_kernel),
+        None if nic => return None,
+        _ => stamped_by_kernel,
+    };
     Some(PacketTruth {
         handed_over: fate.sent.application - start,
         left_sender: left_sender - start,
-        reached_receiver: reached,
-        held: Nanos::ZERO,
-        queued: reached,
+        reached_receiver: reached - start,
+        held: stamped_by_kernel - reached,
+        queued: stamped_by_kernel - start,
         stamped: stamps.application - start,
-        waited: carried.map_or(Nanos::ZERO, |carried| carried.waited),
+        waited: carried.map_or(Nanos::ZERO, |arrival| arrival.waited),
     })
 }
 

@@ -3,11 +3,13 @@
 use crate::calibration;
 use crate::cross;
 use crate::error::LabError;
-use crate::forwarder::{Carried, Forwarder, Tally, Watch};
+use crate::forwarder::{Forwarder, Tally, Watch};
+use crate::lane::Carried;
 use crate::namespace::Worker;
+use crate::nic_stage::{self, NicStage, has_nic};
 use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::shaper;
-use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
+use crate::wiring::{DOWN_PORT, HOST_PORT, Place, UP_PORT, Wiring};
 use dwell_core::Nanos;
 use dwell_net::PacketSocket;
 use dwell_sim::{Carrier, LinkSpec, Scenario, Times};
@@ -35,7 +37,8 @@ impl Carriage {
     /// What `scenario` is built with.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
-        if scenario.links.iter().chain(&scenario.reverse_links()).all(does_nothing) {
+        let nics = [&scenario.source, &scenario.destination].into_iter().any(has_nic);
+        if !nics && scenario.links.iter().chain(&scenario.reverse_links()).all(does_nothing) {
             return Self::Bridge;
         }
         match scenario.lab.carrier {
@@ -75,6 +78,8 @@ pub(crate) struct Testbed {
     pub(crate) cores: Cores,
     /// Of the forwarder, where there is one.
     watch: Option<Arc<Watch>>,
+    /// What its hosts' NICs do worse than they could.
+    nic_cautions: Vec<String>,
     /// Whether threads get real-time priority here.
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
@@ -102,6 +107,7 @@ impl Testbed {
             carriage,
             cores,
             watch: None,
+            nic_cautions: Vec::new(),
             real_time: real_time_permitted(cores),
             stop: Arc::default(),
             workers: Mutex::default(),
@@ -118,27 +124,40 @@ impl Testbed {
         }
         match carriage {
             Carriage::Bridge => testbed.wiring.bridge(0)?,
-            Carriage::Emulated => testbed.emulate(scenario.links.clone(), reverse, seed)?,
+            Carriage::Emulated => testbed.emulate(scenario, reverse, seed)?,
             Carriage::Tbf | Carriage::Htb => testbed.shape(scenario, &reverse, mtu, seed)?,
         }
         Ok(testbed)
     }
 
     /// Starts the forwarder between the two ends, and waits until it carries.
-    fn emulate(&mut self, forward: Vec<LinkSpec>, reverse: Vec<LinkSpec>, seed: u64) -> Result<(), LabError> {
+    fn emulate(&mut self, scenario: &Scenario, reverse: Vec<LinkSpec>, seed: u64) -> Result<(), LabError> {
         let open = |port: &'static str| {
             PacketSocket::open(port).map_err(LabError::system(format!("open a packet socket on {port}")))
         };
-        let ports = self.wiring.nodes[0].within(|| Ok([open(UP_PORT)?, open(DOWN_PORT)?]))?;
+        let mut ports = self.wiring.nodes[0].within(|| Ok([open(UP_PORT)?, open(DOWN_PORT)?]))?;
+        let nics = nic_stage::build(&self.wiring, scenario, &mut ports, self.cores)?;
+        self.nic_cautions = nics.iter().filter_map(|nic| nic.caution.clone()).collect();
         let mut far = self.wiring.destination.within(|| open(HOST_PORT))?;
+        let mut near = self.wiring.source.within(|| open(HOST_PORT))?;
         let watch = Arc::new(Watch::default());
-        let (shared, cores) = (Arc::clone(&watch), self.cores);
+        let (shared, cores, forward) = (Arc::clone(&watch), self.cores, scenario.links.clone());
         let (tell, told) = mpsc::channel();
         let worker = self.wiring.nodes[0].spawn("forwarder", move || {
             settle(Role::Forwarder, cores);
-            let lead = calibration::lead(&ports[1], &mut far).map_err(LabError::system("calibrate"))?;
-            drop(far);
-            let mut forwarder = Forwarder::new(ports, [&forward, &reverse], seed, lead, &shared)?;
+            let lead = |port: usize, to, far: &mut PacketSocket| {
+                calibration::lead(&ports[port], to, &nics[1 - port], far)
+                    .map_err(LabError::system("calibrate"))
+            };
+            let forth = lead(1, Place::DESTINATION, &mut far)?;
+            let back = match nics.iter().any(NicStage::gathers) {
+                true => lead(0, Place::SOURCE, &mut near)?,
+                // The same cable, used in the same way.
+                false => forth.clone(),
+            };
+            drop((far, near));
+            let mut forwarder =
+                Forwarder::new(ports, [&forward, &reverse], nics, seed, [forth, back], &shared)?;
             let _ = tell.send(());
             forwarder.run().map_err(LabError::system("forward frames"))
         })?;
@@ -168,6 +187,15 @@ impl Testbed {
                 ),
             });
         }
+        if [&scenario.source, &scenario.destination].into_iter().any(has_nic) {
+            return Err(LabError::Scenario {
+                scenario: scenario.name.clone(),
+                reason:
+                    "a host has a `nic`, which takes Dwell's forwarder in front of it: set lab.carrier to \
+                         \"emulated\""
+                        .to_owned(),
+            });
+        }
         let carrier = scenario.lab.carrier;
         for index in 0..self.wiring.nodes.len() {
             self.wiring.bridge(index)?;
@@ -191,7 +219,7 @@ impl Testbed {
 
     /// What is worse here than it could be, and why.
     pub(crate) fn cautions(&self) -> Vec<String> {
-        let mut cautions = Vec::new();
+        let mut cautions = self.nic_cautions.clone();
         if !self.cores.apart() {
             let what = "sender, forwarder and receiver share one core: the receiver waits for the others, so what \
                         it adds to a packet is not its own alone";

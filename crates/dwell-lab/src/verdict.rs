@@ -22,6 +22,10 @@ const RATE_WITHIN: f64 = 0.02;
 /// A median time may differ by this share, or by the time that stands with its name below.
 const TIME_WITHIN: f64 = 0.02;
 
+/// Nine in ten packets may be held wrongly by this share of the period, or by this time; and as wide may a batch be.
+const NIC_WITHIN: f64 = 0.1;
+const NIC_FLOOR: Nanos = Nanos(5_000);
+
 pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let mut say = |condition: &str, carried: bool, reason: String| {
@@ -29,7 +33,8 @@ pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
     };
     if let (Some(asked), delivered) = (check.rate_asked, check.rate_delivered) {
         // Cross traffic takes its share of the link: what is left to us is not the link's rate.
-        let alone = scenario.links.iter().all(|link| link.cross.is_empty());
+        // And what a NIC hands over in batches does not show it either.
+        let alone = scenario.links.iter().all(|link| link.cross.is_empty()) && check.nic.is_none();
         if alone {
             let off = delivered.map_or(1.0, |rate| (rate.0 as f64 / asked.0 as f64 - 1.0).abs());
             let told = delivered.map_or("nothing arrived".to_owned(), |rate| format!("{rate} of {asked}"));
@@ -48,6 +53,17 @@ pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
             let carried = error.median.as_f64().abs() <= allowed;
             say(condition, carried, format!("off by {} at the median of {}", error.median, asked.median));
         }
+    }
+    if let Some(nic) = &check.nic {
+        let allowed = NIC_FLOOR.as_f64().max(NIC_WITHIN * nic.period.unwrap_or(Nanos::ZERO).as_f64());
+        let off = nic.held.error.map_or(Nanos::ZERO, |error| error.median);
+        let widest = nic.batch_spread_p90.unwrap_or(Nanos::ZERO);
+        let carried = [off.abs(), nic.error_p90, widest].iter().all(|time| time.as_f64() <= allowed);
+        let told = format!(
+            "held wrongly by {off} at the median, {} in one of ten; batches of up to {} packets, {widest} wide",
+            nic.error_p90, nic.largest_batch
+        );
+        say("nic", carried, told);
     }
     if check.lost_otherwise > 0 {
         say("loss", false, format!("the lab lost {} of {} packets itself", check.lost_otherwise, check.sent));

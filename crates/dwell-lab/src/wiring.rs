@@ -19,6 +19,9 @@ pub(crate) const BRIDGE: &str = "bridge";
 /// Bytes of an Ethernet header, which the MTU does not count.
 pub(crate) const ETHERNET_HEADER: u32 = 14;
 
+/// Of frames that no host answers: IEEE 802 local experimental ethertype 1.
+pub(crate) const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
+
 /// A place with addresses in the lab's subnet.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place(u8);

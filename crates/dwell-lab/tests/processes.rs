@@ -62,7 +62,9 @@ fn run_all() {
 }
 
 fn scenario() -> Scenario {
-    let text = "name = 'child'\n[[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\n";
+    // With a NIC, whose receive ring is set up by a mount of its own.
+    let text = "name = 'child'\n[[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\n\
+                [destination]\nnic = { hold = { period = '100 us' } }\n";
     Scenario::parse("child.toml", text).unwrap()
 }
 

@@ -90,6 +90,7 @@ impl LivePath {
             resolution: link.resolution,
             end_link: None,
             narrow_link: None,
+            coalescence: None,
         };
         Ok(Self { config, link, facts, near_facts, largest_forward, largest_reverse, idle: Vec::new() })
     }

@@ -28,10 +28,16 @@ mod path;
 mod random;
 mod scenario;
 mod times;
+mod traffic;
 
 pub use clock::Clock;
-pub use link::{CrossKind, CrossSpec, Framing, LinkSpec, Offered, QueueLimit};
-pub use network::{Network, Outcome, WhyLost};
+pub use link::{Balance, Discipline, Framing, LinkSpec, QueueLimit, Reordering, Shaper};
+pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{SimError, SimPath, Truth};
-pub use scenario::{Carrier, ClockSpec, ClockStep, HostSpec, LabSpec, Ranges, Scenario, ScenarioError};
+pub use scenario::{
+    Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario, ScenarioError,
+};
 pub use times::{Mode, Times};
+pub use traffic::{
+    CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes, Trace,
+};

@@ -1,17 +1,28 @@
 //! What a link is, as scenario files say it.
 
-use crate::scenario::quantity_text::{self, QuantityText, RateText, Share, rate_text, read, size_text};
-use crate::times::Times;
-use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD, INTER_FRAME_GAP};
-use dwell_core::{BitRate, Bytes, Nanos};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+mod bundle;
+mod discipline;
 
-/// One store-and-forward link with the queue in front of it.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+pub use bundle::Balance;
+pub use discipline::{Discipline, Reordering, Shaper};
+
+use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
+use crate::times::Times;
+use crate::traffic::CrossSpec;
+use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
+use dwell_core::{BitRate, Bytes, Nanos};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+
+/// One store-and-forward link with the queue in front of it, or several between the same two points.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
+#[schemars(transform = bundle::with_rate_or_links)]
 pub struct LinkSpec {
     /// `None`: unshaped, a packet passes in no time.
-    #[serde(with = "rate_or_unshaped")]
+    #[schemars(description = "Bits per second; unshaped: a packet passes in no time.")]
+    #[serde(with = "rate_or_unshaped", default = "bundle::no_rate_given")]
     pub rate: Option<BitRate>,
     /// Time that a bit takes to the far end.
     #[serde(with = "quantity_text::duration", default)]
@@ -19,18 +30,41 @@ pub struct LinkSpec {
     /// What the queue holds besides the packet being sent.
     #[serde(default)]
     pub queue: QueueLimit,
+    /// Which of the waiting packets goes next.
+    #[serde(default, skip_serializing_if = "Discipline::is_fifo")]
+    pub discipline: Discipline,
+    /// Holds packets back that would go over a rate, besides the link's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Shaper>,
+    /// Largest IP packet that passes; a larger one is lost without a word. Without it, as large as the path's.
+    #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<Bytes>,
     /// What is sent around a packet.
     #[serde(default)]
     pub framing: Framing,
     /// Share of packets that are damaged on the link, after they took its time.
     #[serde(with = "quantity_text::share", default)]
     pub loss: f64,
+    /// Share of packets that come out twice, the copy right behind its original.
+    #[serde(with = "quantity_text::share", default, skip_serializing_if = "is_zero")]
+    pub duplication: f64,
     /// Added to the propagation of each packet; never changes their order.
     #[serde(default)]
     pub jitter: Times,
+    /// Packets that others overtake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<Reordering>,
     /// Cross traffic that enters here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossSpec>,
+    /// Links between the same two points, over which packets are spread; then nothing else is said here but
+    /// `balance`.
+    #[serde(default, deserialize_with = "bundle::at_least_one", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
+    pub parallel: Vec<LinkSpec>,
+    /// How packets are spread over `parallel`.
+    #[serde(default, skip_serializing_if = "Balance::is_flow")]
+    pub balance: Balance,
 }
 
 impl LinkSpec {
@@ -41,16 +75,33 @@ impl LinkSpec {
             rate,
             propagation: Nanos::ZERO,
             queue: QueueLimit::default(),
+            discipline: Discipline::default(),
+            shaper: None,
+            mtu: None,
             framing: Framing::default(),
             loss: 0.0,
+            duplication: 0.0,
             jitter: Times::default(),
+            reordering: None,
             cross: Vec::new(),
+            parallel: Vec::new(),
+            balance: Balance::default(),
         }
+    }
+
+    /// Several links between the same two points.
+    #[must_use]
+    pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {
+        Self { parallel, balance, ..Self::new(None) }
     }
 }
 
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
 /// What goes around a packet on a link.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framing {
     /// A frame has at least 64 bytes, 72 with its preamble, and a gap of 12 bytes follows it.
@@ -122,6 +173,20 @@ impl QuantityText for QueueLimit {
             .map(Self::Bytes)
             .map_err(|_| format!("\"{text}\" is no queue limit; expected {}", Self::EXPECTED))
     }
+
+    fn pattern() -> String {
+        format!("{}|{}|^\\s*\\+?[0-9_]+\\s*packets?\\s*$", Bytes::pattern(), word_pattern("unlimited"))
+    }
+}
+
+impl JsonSchema for QueueLimit {
+    fn schema_name() -> Cow<'static, str> {
+        "queue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        Self::schema()
+    }
 }
 
 impl<'de> Deserialize<'de> for QueueLimit {
@@ -140,117 +205,29 @@ impl Serialize for QueueLimit {
     }
 }
 
-/// Traffic that is not ours. It enters at its link and leaves after `hops` links.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(try_from = "CrossText", into = "CrossText")]
-pub struct CrossSpec {
-    /// How its packets are spaced.
-    pub kind: CrossKind,
-    /// How much of it there is.
-    pub offered: Offered,
-    /// Size of each packet on the wire.
-    pub size: Bytes,
-    /// Links that it passes, the first of them included.
-    pub hops: usize,
-}
-
-/// How packets of cross traffic are spaced.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CrossKind {
-    /// Evenly, from a random phase.
-    Constant,
-    /// Exponentially, without memory.
-    Poisson,
-}
-
-/// How much cross traffic is offered.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub enum Offered {
-    /// Share of its first link's time that it takes, gaps between frames included.
-    Load(f64),
-    /// Bits per second, preamble to check sequence and gap included.
-    Rate(BitRate),
-}
-
-/// Cross traffic as a scenario file writes it.
-#[derive(Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct CrossText {
-    kind: CrossKind,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    load: Option<Share>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rate: Option<RateText>,
-    #[serde(with = "quantity_text::size", default = "full_frame")]
-    size: Bytes,
-    #[serde(default = "one_hop")]
-    hops: usize,
-}
-
-impl TryFrom<CrossText> for CrossSpec {
-    type Error = &'static str;
-
-    fn try_from(text: CrossText) -> Result<Self, Self::Error> {
-        let offered = match (text.load, text.rate) {
-            (Some(load), None) => Offered::Load(load.0),
-            (None, Some(rate)) => Offered::Rate(rate.0),
-            _ => return Err("cross traffic needs either `load` or `rate`, and not both"),
-        };
-        Ok(Self { kind: text.kind, offered, size: text.size, hops: text.hops })
-    }
-}
-
-impl From<CrossSpec> for CrossText {
-    fn from(spec: CrossSpec) -> Self {
-        let (load, rate) = match spec.offered {
-            Offered::Load(load) => (Some(Share(load)), None),
-            Offered::Rate(rate) => (None, Some(RateText(rate))),
-        };
-        Self { kind: spec.kind, load, rate, size: spec.size, hops: spec.hops }
-    }
-}
-
-fn one_hop() -> usize {
-    1
-}
-
-/// 1500 bytes of IP in an Ethernet frame with its preamble.
-fn full_frame() -> Bytes {
-    Bytes(1500) + ETHERNET_OVERHEAD
-}
-
 /// A rate, or the word `unshaped`.
-mod rate_or_unshaped {
-    use super::*;
+struct RateOrUnshaped(Option<BitRate>);
 
-    struct Rate(Option<BitRate>);
+impl QuantityText for RateOrUnshaped {
+    const EXPECTED: &'static str = "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"100 Mb/s\", or \"unshaped\"";
 
-    impl QuantityText for Rate {
-        const EXPECTED: &'static str =
-            "a rate in b/s, kb/s, Mb/s or Gb/s, such as \"100 Mb/s\", or \"unshaped\"";
-
-        fn read(text: &str) -> Result<Self, String> {
-            if text.trim().eq_ignore_ascii_case("unshaped") {
-                return Ok(Self(None));
-            }
-            BitRate::read(text).map(|rate| Self(Some(rate))).map_err(|problem| {
-                match problem.split_once(';') {
-                    Some((what, _)) => format!("{what}; expected {}", Self::EXPECTED),
-                    None => problem,
-                }
-            })
+    fn read(text: &str) -> Result<Self, String> {
+        if text.trim().eq_ignore_ascii_case("unshaped") {
+            return Ok(Self(None));
         }
+        BitRate::read(text).map(|rate| Self(Some(rate))).map_err(|problem| match problem.split_once(';') {
+            Some((what, _)) => format!("{what}; expected {}", Self::EXPECTED),
+            None => problem,
+        })
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BitRate>, D::Error> {
-        read(from).map(|rate: Rate| rate.0)
-    }
-
-    pub(super) fn serialize<S: Serializer>(rate: &Option<BitRate>, to: S) -> Result<S::Ok, S::Error> {
-        match rate {
-            Some(rate) => to.serialize_str(&rate_text(*rate)),
-            None => to.serialize_str("unshaped"),
-        }
+    fn pattern() -> String {
+        format!("{}|{}", BitRate::pattern(), word_pattern("unshaped"))
     }
 }
+
+with!(
+    /// A rate, or the word `unshaped`.
+    rate_or_unshaped, Option<BitRate>, |rate: RateOrUnshaped| rate.0,
+    |rate: Option<BitRate>| rate.map_or("unshaped".to_owned(), rate_text)
+);

@@ -6,10 +6,11 @@
 use crate::scenario::quantity_text;
 use dwell_core::Nanos;
 use dwell_core::coalescence::Kind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a NIC coalesces interrupts.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum NicSpec {
     /// Each packet interrupts at once.
@@ -77,7 +78,7 @@ fn window() -> Nanos {
 }
 
 /// Another behaviour from some time on, as when somebody changes the settings.
-#[derive(Copy, Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct NicChange {
     /// True time of the change.

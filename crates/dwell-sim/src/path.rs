@@ -44,7 +44,8 @@ pub struct SimPath {
 pub struct Truth {
     /// Rate of the link that the host under test hangs on; `None`: unshaped.
     pub end_link: Option<BitRate>,
-    /// The smallest rate on the forward path; `None`: no link is shaped.
+    /// The smallest rate on the forward path at which one probe may follow another, peak rates of shapers counted;
+    /// `None`: no link is shaped. Parallel links that packets take in turn set none.
     pub narrow_link: Option<BitRate>,
     /// Clock of the host under test minus this host's at the start of the run, to the nanosecond.
     pub offset: Nanos,
@@ -77,10 +78,11 @@ impl SimPath {
             max_size: scenario.max_size(),
             sent: Vec::new(),
         };
+        let forward = way(0, links, source, destination);
         let pace = |host: &HostSpec| 1.0 + host.clock.skew_ppm * 1e-6;
         let truth = Truth {
             end_link: links.last().and_then(|link| link.rate),
-            narrow_link: links.iter().filter_map(|link| link.rate).min(),
+            narrow_link: forward.network.narrowest(),
             offset: destination_clock.exact(WARM_UP) - source_clock.exact(WARM_UP),
             skew_ppm: (pace(destination) / pace(source) - 1.0) * 1e6,
             service_time: destination.service.median() + destination.spin.median(),
@@ -93,14 +95,9 @@ impl SimPath {
             resolution: destination.clock.resolution,
             end_link: None,
             narrow_link: None,
+            coalescence: None,
         };
-        Self {
-            forward: way(0, links, source, destination),
-            reverse: way(1, &reverse, destination, source),
-            truth,
-            facts,
-            now: WARM_UP,
-        }
+        Self { forward, reverse: way(1, &reverse, destination, source), truth, facts, now: WARM_UP }
     }
 
     /// What is true of the path as a whole.
@@ -180,7 +177,11 @@ struct Crossing {
     arrival: Option<Landing>,
 }
 
+/// The first copy of a packet that came.
 struct Landing {
+    /// How many packets came before it.
+    place: usize,
+    copies: u32,
     left_sender: Nanos,
     reached: Nanos,
     held: Nanos,
@@ -221,13 +222,14 @@ impl Way {
         }
         let mut deliveries = Vec::with_capacity(ways.len());
         self.nic.deliver(Nanos::MAX, &mut deliveries);
-        for Delivery { key, reached, delivered } in deliveries {
+        for (place, Delivery { key, reached, delivered }) in deliveries.into_iter().enumerate() {
             let (packet, left_sender, waited) = ways[key as usize];
+            // Each copy passes the host, which knows only then that it had it before.
             let reception = self.receiver.receive(delivered);
             *now = (*now).max(reception.stamped);
             let held = delivered - reached;
-            crossings[packet as usize].arrival =
-                Some(Landing { left_sender, reached, held, waited, reception });
+            let landing = Landing { place, copies: 0, left_sender, reached, held, waited, reception };
+            crossings[packet as usize].arrival.get_or_insert(landing).copies += 1;
         }
         crossings
     }
@@ -240,22 +242,22 @@ impl Way {
             kernel: kernel_stamps.then(|| clock.read(kernel)),
             hardware: None,
         };
-        let mut arrived = 0;
+        let mut places: Vec<_> =
+            crossings.iter().filter_map(|crossing| Some(crossing.arrival.as_ref()?.place)).collect();
+        places.sort_unstable();
         for (packet, Crossing { sending, arrival }) in train.packets.iter().zip(crossings) {
             let Sending { handed_over, departed } = sending;
             fates.push(Fate {
                 packet: *packet,
                 sent: stamps(&self.sender_clock, handed_over, departed, self.sender_kernel_stamps),
-                arrival: arrival.as_ref().map(|Landing { reception, .. }| {
+                arrival: arrival.as_ref().map(|Landing { place, copies, reception, .. }| {
                     let Reception { kernel, stamped, .. } = *reception;
                     let stamps = stamps(&self.receiver_clock, stamped, kernel, self.receiver_kernel_stamps);
-                    // Links keep packets in their order.
-                    let order = arrived;
-                    arrived += 1;
-                    Arrival { stamps, order, copies: 1 }
+                    let order = places.partition_point(|other| other < place) as u32;
+                    Arrival { stamps, order, copies: *copies }
                 }),
             });
-            truth.push(arrival.map(|Landing { left_sender, reached, held, waited, reception }| {
+            truth.push(arrival.map(|Landing { left_sender, reached, held, waited, reception, .. }| {
                 PacketTruth {
                     handed_over,
                     left_sender,

@@ -12,6 +12,11 @@ pub(crate) fn stream(seed: u64, name: &[u64]) -> Stream {
     Stream::seed_from_u64(name.iter().fold(seed, |state, part| mix(state ^ mix(*part))))
 }
 
+/// A number that looks as if drawn, always the same for `name` under `seed`.
+pub(crate) fn hash(seed: u64, name: u64) -> u64 {
+    mix(seed ^ mix(name))
+}
+
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), after one step of its counter.
 fn mix(state: u64) -> u64 {
     let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

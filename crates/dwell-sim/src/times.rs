@@ -5,13 +5,15 @@ use crate::scenario::quantity_text::{self, QuantityText, time_text};
 use dwell_core::Nanos;
 use rand::RngExt;
 use rand_distr::{Distribution, Exp1, StandardNormal};
+use schemars::{JsonSchema, Schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// A time that varies; never negative. In a scenario file a plain time is fixed, and a table names its distribution.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
+#[schemars(transform = or_a_plain_time)]
 #[serde(remote = "Self", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Times {
     /// Always the same.
@@ -49,20 +51,22 @@ pub enum Times {
         #[serde(with = "quantity_text::duration")]
         median: Nanos,
         /// Standard deviation of the logarithm.
+        #[schemars(range(min = 0, max = 5))]
         spread: f64,
         /// Added to each.
         #[serde(with = "quantity_text::duration", default)]
         least: Nanos,
     },
     /// One of several distributions, by weight: two modes, for one.
-    Mixture(Vec<Mode>),
+    Mixture(#[schemars(length(min = 1))] Vec<Mode>),
 }
 
 /// One part of a mixture.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mode {
     /// How often, against the other weights.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub weight: f64,
     /// What is drawn then.
     pub of: Times,
@@ -146,6 +150,13 @@ impl Times {
             _ => None,
         }
     }
+}
+
+/// A time alone is fixed.
+fn or_a_plain_time(distributions: &mut Schema) {
+    let table = std::mem::take(distributions);
+    distributions.insert("description".to_owned(), table.get("description").cloned().into());
+    distributions.insert("anyOf".to_owned(), vec![Nanos::schema().to_value(), table.to_value()].into());
 }
 
 struct TimesVisitor;

@@ -88,8 +88,9 @@ fn advancing_in_real_time_changes_nothing() {
     let poisson = |load, hops| CrossSpec {
         kind: CrossKind::Poisson,
         offered: Offered::Load(load),
-        size: Bytes(500),
+        sizes: Bytes(500).into(),
         hops,
+        priority: 0,
     };
     links[0].cross = vec![poisson(0.3, 2), poisson(0.2, 1)];
     links[1].cross = vec![poisson(0.2, 2)];

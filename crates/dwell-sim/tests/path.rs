@@ -183,8 +183,9 @@ fn the_way_back_is_the_way_there_mirrored() {
     let through = CrossSpec {
         kind: CrossKind::Poisson,
         offered: Offered::Rate(BitRate::from_mbps(100)),
-        size: Bytes(1526),
+        sizes: Bytes(1526).into(),
         hops: 2,
+        priority: 0,
     };
     assert_eq!(mirror[1].cross, [through]);
     assert_eq!(mirror[0].cross.len(), 1);
@@ -261,4 +262,109 @@ fn time_has_an_end() {
         carry(&plain(), 1, &fleet([pair(0)])),
         "it left no trace"
     );
+}
+
+/// Three links, the one in the middle with the keys `middle`, and a receiver that is quick.
+fn through(middle: &str) -> Scenario {
+    let mut scenario =
+        parse(&format!("[[links]]\nrate = \"1 Gb/s\"\n[[links]]\n{middle}\n[[links]]\nrate = \"1 Gb/s\"\n"));
+    scenario.destination.wake_up = fixed(1_000);
+    scenario.destination.spin = fixed(0);
+    scenario
+}
+
+/// Every other packet goes a way that is 1 ms longer.
+const UNEQUAL: &str = "balance = \"packet\"\n\
+    parallel = [ { rate = \"1 Gb/s\" }, { rate = \"1 Gb/s\", propagation = \"1 ms\" } ]";
+
+#[test]
+fn packets_that_are_overtaken_have_their_place_in_the_order_of_arrival() {
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let train = Train { direction, ..Train::burst(Bytes(1000), 6) };
+        for passage in carry(&through(UNEQUAL), 1, &fleet([train.clone(), train])) {
+            let fates = &passage.observation.fates;
+            let orders: Vec<_> = fates.iter().map(|fate| fate.arrival.unwrap().order).collect();
+            assert_eq!(orders, [0, 3, 1, 4, 2, 5]);
+            let mut arrivals: Vec<_> =
+                fates.iter().zip(truth(&passage)).map(|(f, t)| (f.arrival.unwrap(), t.unwrap())).collect();
+            arrivals.sort_by_key(|(arrival, _)| arrival.order);
+            assert!(arrivals.is_sorted_by_key(|(_, truth)| truth.reached_receiver));
+            assert!(arrivals.windows(2).all(|two| two[0].1.stamped < two[1].1.stamped));
+        }
+    }
+}
+
+#[test]
+fn the_order_counts_what_arrived_and_each_packet_once() {
+    let scenario = through(
+        "rate = \"1 Gb/s\"\nloss = 0.2\nduplication = 0.3\nreordering = { share = 0.3, by = \"40 us\" }",
+    );
+    let passages = carry(&scenario, 1, &fleet((0..200).map(|_| Train::burst(Bytes(500), 20))));
+    let (mut copies, mut overtaken) = (0, 0);
+    for passage in &passages {
+        let arrivals: Vec<_> = passage.observation.fates.iter().filter_map(|fate| fate.arrival).collect();
+        let mut orders: Vec<_> = arrivals.iter().map(|arrival| arrival.order).collect();
+        overtaken += usize::from(!orders.is_sorted());
+        orders.sort_unstable();
+        assert!(orders.into_iter().eq(0..arrivals.len() as u32));
+        copies += arrivals.iter().filter(|arrival| arrival.copies == 2).count();
+        assert!(arrivals.iter().all(|arrival| (1..=2).contains(&arrival.copies)));
+        assert_eq!(arrivals.len(), truth(passage).iter().flatten().count());
+    }
+    // 4,000 packets, of which 80 % arrive, 30 % of those twice: 960, with a standard deviation of 27.
+    assert!((850..1_070).contains(&copies), "{copies} came twice");
+    assert!(overtaken > 150, "{overtaken} of 200 trains out of order");
+}
+
+#[test]
+fn a_copy_is_handled_by_the_host_and_has_no_stamp_of_its_own() {
+    let once = carry(&through("rate = \"1 Gb/s\""), 1, &fleet([pair(100_000)]));
+    let twice = carry(&through("rate = \"1 Gb/s\"\nduplication = 1"), 1, &fleet([pair(100_000)]));
+    assert_eq!(truth(&once[0]), truth(&twice[0]), "the stamps are the first copy's");
+    assert!(twice[0].observation.fates.iter().all(|fate| fate.arrival.unwrap().copies == 2));
+    // Close together, the second packet finds the host busy with the copy of the first.
+    let once = carry(&through("rate = \"1 Gb/s\""), 1, &fleet([pair(0)]));
+    let twice = carry(&through("rate = \"1 Gb/s\"\nduplication = 1"), 1, &fleet([pair(0)]));
+    assert!(gap(&twice[0]) > gap(&once[0]));
+}
+
+#[test]
+fn the_way_back_may_be_of_another_kind() {
+    let text = "[[links]]\nrate = \"1 Gb/s\"\n\
+                [[reverse]]\nrate = \"100 Mb/s\"\nmtu = \"600 B\"\ndiscipline = \"fair\"\n\
+                [[reverse.cross]]\nkind = \"poisson\"\nload = 0.5\nsize = \"500 B\"\n\
+                [[reverse]]\nbalance = \"flow\"\nparallel = [ { rate = \"1 Gb/s\" }, { rate = \"1 Gb/s\" } ]\n\
+                [[reverse]]\nrate = \"1 Gb/s\"\n";
+    let trains = [1000, 600].map(|size| Train::burst(Bytes(size), 10));
+    let there_and_back = fleet(trains.iter().cloned().chain(trains.iter().cloned().map(Train::reversed)));
+    let arrived: Vec<_> = carry(&parse(text), 1, &there_and_back)
+        .iter()
+        .map(|passage| truth(passage).iter().flatten().count())
+        .collect();
+    assert_eq!(arrived, [10, 10, 0, 10]);
+}
+
+#[test]
+fn a_path_believes_in_its_mtu_and_a_smaller_link_swallows_what_is_larger() {
+    let scenario = through("rate = \"1 Gb/s\"\nmtu = \"1000 B\"");
+    let mut path = SimPath::new(&scenario, 1);
+    assert_eq!(path.facts().max_size, Bytes(1526), "nobody told the host");
+    let sizes = [1026, 1027, 1526, 1527];
+    let passages = path.carry(&fleet(sizes.map(|size| Train::burst(Bytes(size), 3)))).unwrap();
+    let arrived =
+        |passage: &Passage| passage.observation.fates.iter().filter(|f| f.arrival.is_some()).count();
+    assert_eq!(passages.iter().map(arrived).collect::<Vec<_>>(), [3, 0, 0, 0]);
+}
+
+#[test]
+fn the_narrowest_link_is_the_one_that_spaces_probes() {
+    let narrow = |middle: &str| SimPath::new(&through(middle), 1).truth().narrow_link;
+    let mbps = |rate| Some(BitRate::from_mbps(rate));
+    assert_eq!(narrow("rate = \"100 Mb/s\""), mbps(100));
+    let shaper = "rate = \"900 Mb/s\"\nshaper = { rate = \"50 Mb/s\", burst = \"9 kB\"";
+    assert_eq!(narrow(&format!("{shaper} }}")), mbps(900), "a pair finds the bucket full");
+    assert_eq!(narrow(&format!("{shaper}, peak = \"80 Mb/s\" }}")), mbps(80));
+    let slow = UNEQUAL.replace("1 Gb/s", "300 Mb/s");
+    assert_eq!(narrow(&slow), mbps(1_000), "two packets may come out of two links at once");
+    assert_eq!(narrow(&slow.replace("packet", "flow")), mbps(300));
 }

@@ -14,7 +14,7 @@ fn link() -> LinkSpec {
 }
 
 fn cross(kind: CrossKind, load: f64, hops: usize) -> CrossSpec {
-    CrossSpec { kind, offered: Offered::Load(load), size: Bytes(1000), hops }
+    CrossSpec { kind, offered: Offered::Load(load), sizes: Bytes(1000).into(), hops, priority: 0 }
 }
 
 /// Injects `count` packets of `size`, exponentially spaced by `mean` nanoseconds, and returns how long each waited.
@@ -120,7 +120,7 @@ fn probes_that_come_rarely_meet_the_same_queue() {
         let mut loaded = link();
         let (long, short) = (load * 0.75, load * 0.25);
         loaded.cross = vec![cross(CrossKind::Poisson, long, 1), cross(CrossKind::Poisson, short, 1)];
-        loaded.cross[1].size = Bytes(250);
+        loaded.cross[1].sizes = Bytes(250).into();
         let mut network = Network::new(&[loaded], 11);
         let count = 20_000;
         let waits = poisson_waits(&mut network, count, Bytes(1), 1e9);
@@ -165,7 +165,7 @@ fn cross_traffic_offers_what_was_asked() {
 #[test]
 fn load_counts_what_framing_adds() {
     let mut framed = LinkSpec::new(Some(RATE));
-    framed.cross = vec![CrossSpec { size: Bytes(60), ..cross(CrossKind::Constant, 0.5, 1) }];
+    framed.cross = vec![CrossSpec { sizes: Bytes(60).into(), ..cross(CrossKind::Constant, 0.5, 1) }];
     // A short frame takes 72 B and a gap of 12.
     let expected = 0.5 * 100e6 / (84.0 * 8.0);
     assert!((offered(&[framed.clone()], 1) - expected).abs() <= 1.0);

@@ -1,8 +1,13 @@
 //! The scenario files that come with Dwell, and the page that describes them.
 
-use dwell_core::{BitRate, Nanos};
+mod recorded;
+
+use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::nic::{NicChange, NicSpec};
-use dwell_sim::{ClockStep, CrossKind, CrossSpec, Offered, Scenario, Times};
+use dwell_sim::{
+    Balance, ClockStep, CrossKind, CrossSpec, Discipline, LinkSpec, Offered, ParetoSpec, Reordering,
+    Scenario, Shaper, SizeShare, Sizes, Times,
+};
 use std::path::Path;
 
 #[test]
@@ -36,6 +41,19 @@ fn the_page_shows_a_scenario_that_reads() {
 }
 
 #[test]
+fn the_page_shows_links_that_read() {
+    let links: Vec<_> = PAGE.split("```toml\n").filter(|shown| shown.starts_with("[[links]]")).collect();
+    assert!(links.len() >= 2, "a shaper and parallel links");
+    for shown in links {
+        let link = shown.split("```").next().unwrap();
+        let end = "[[links]]\nrate = \"unshaped\"\n";
+        let text = format!("name = \"x\"\n{end}{link}{end}");
+        let scenario = Scenario::parse("page", &text).unwrap();
+        assert_eq!(Scenario::parse("again", &scenario.to_toml()).unwrap(), scenario);
+    }
+}
+
+#[test]
 fn the_page_names_every_key() {
     let mut all =
         Scenario::parse("all", "name = \"x\"\ndescription = \"y\"\n[[links]]\nrate = \"1 Gb/s\"").unwrap();
@@ -53,9 +71,22 @@ fn the_page_names_every_key() {
         let to = NicSpec::Hold { period: Nanos(1_000), frames: Some(3) };
         host.nic_change = Some(NicChange { at: Nanos(1), to });
     }
-    let flow =
-        |offered| CrossSpec { kind: CrossKind::Poisson, offered, size: dwell_core::Bytes(100), hops: 1 };
-    all.links[0].cross = vec![flow(Offered::Load(0.1)), flow(Offered::Rate(BitRate(1_000)))];
+    let flow = |kind, offered, sizes| CrossSpec { kind, offered, sizes, hops: 1, priority: 1 };
+    let pareto = ParetoSpec { shape: 1.5, on: Nanos(1), off: Some(Nanos(1)), peak: BitRate(1_000) };
+    let mix = Sizes::Mix(vec![SizeShare { size: Bytes(100), weight: 1.0 }]);
+    all.links[0].cross = vec![
+        flow(CrossKind::Poisson, Offered::Load(0.1), Bytes(100).into()),
+        flow(CrossKind::Pareto(pareto), Offered::Rate(BitRate(1_000)), mix),
+        flow(CrossKind::Capture(recorded::some()), Offered::Own, Sizes::Own),
+    ];
+    let link = &mut all.links[0];
+    link.discipline = Discipline::Priority { probes: 1 };
+    link.shaper = Some(Shaper { rate: BitRate(1_000), burst: Bytes(2_000), peak: Some(BitRate(2_000)) });
+    link.mtu = Some(Bytes(1_000));
+    link.duplication = 0.1;
+    link.reordering = Some(Reordering { share: 0.1, by: Times::default() });
+    let bundle = LinkSpec::bundle(vec![LinkSpec::new(None)], Balance::Packet);
+    all.links.extend([bundle, LinkSpec::new(None)]);
     all.reverse = Some(all.links.clone());
     for line in all.to_toml().lines() {
         let name = line.trim_matches(['[', ']']).split(" = ").next().unwrap().trim();

@@ -24,6 +24,7 @@ fn header() -> Header {
         resolution: Nanos(1),
         end_link: None,
         narrow_link: None,
+        coalescence: None,
     };
     Header::now(ask, Some(facts), Circumstances { world: "simulator".into(), ..Circumstances::default() })
 }

@@ -8,7 +8,7 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Ns => Nanos::from_f64(value).to_string(),
         Unit::Bps => BitRate(value.max(0.0).round() as u64).to_string(),
-        Unit::Ppm => format!("{value:.2} ppm"),
+        Unit::Ppm => format!("{value:.3} ppm"),
         Unit::Ratio => share(value),
         Unit::Flag => (if value == 0.0 { "no" } else { "yes" }).to_owned(),
         Unit::Kind => Kind::of_code(value).map_or_else(|| "?".to_owned(), |kind| kind.to_string()),

@@ -4,6 +4,7 @@ use crate::cli::Output;
 use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
+use dwell_core::coalescence::Coalesced;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
 };
@@ -123,6 +124,11 @@ impl Run {
         };
         self.facts.end_link = known(Quantity::EndLinkCapacity).or(self.facts.end_link);
         self.facts.narrow_link = known(Quantity::NarrowLinkCapacity).or(self.facts.narrow_link);
+    }
+
+    /// Takes over how the receiver coalesces interrupts, for the methods that follow.
+    pub(crate) fn learn_coalescence(&mut self, found: Option<Coalesced>) {
+        self.facts.coalescence = found;
     }
 
     /// Ends the run and closes its record.

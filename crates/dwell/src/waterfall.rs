@@ -91,7 +91,7 @@ pub(crate) struct Bars {
 const COLUMNS: f64 = 44.0;
 
 /// ANSI colours of the parts.
-const COLOURS: [u8; 5] = [36, 37, 35, 33, 34];
+const COLOURS: [u8; 6] = [36, 37, 35, 31, 33, 34];
 
 impl Bars {
     /// The end of the longest bar, in microseconds.

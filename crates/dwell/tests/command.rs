@@ -320,6 +320,7 @@ fn eval_has_the_promised_rows() {
     for row in rows {
         for key in [
             "world",
+            "place",
             "condition",
             "run",
             "method",
@@ -329,6 +330,8 @@ fn eval_has_the_promised_rows() {
             "low",
             "high",
             "verdict",
+            "inside",
+            "outside",
             "probes",
             "bytes",
             "seconds",
@@ -349,6 +352,117 @@ fn eval_has_the_promised_rows() {
     for method in ["end-link", "salehin2015", "delay"] {
         assert!(rows.iter().any(|row| row["method"] == method), "{method}");
     }
+}
+
+/// Twelve short runs: three drawn paths and one with three spins, twice each.
+fn short_grid(here: &Path) {
+    let text = "world = \"sim\"\nruns = 2\nquantities = [\"application_stage\", \"ppt_heading\"]\n\n\
+                [[method]]\nname = \"knee\"\n\n[[block]]\nname = \"drawn\"\nrandom = 3\n\n\
+                [[block]]\nname = \"spins and links\"\nbase = \"lan.toml\"\n\n\
+                [block.axis]\n\"destination.spin\" = [\"0 us\", \"20 us\", \"80 us\"]\n";
+    fs::write(here.join("short.toml"), text).expect("written");
+}
+
+fn eval_rows(here: &Path, more: &[&str]) -> Vec<Value> {
+    let document = json(&dwell(here, &[&["eval", "short.toml", "--json"], more].concat()));
+    document["rows"].as_array().expect("rows").clone()
+}
+
+/// Whatever is evaluated beside it, and on however many cores, a run gives the same rows.
+#[test]
+fn a_part_of_an_evaluation_gives_the_rows_of_the_whole() {
+    let here = folder();
+    short_grid(here.path());
+    let whole = eval_rows(here.path(), &[]);
+    assert_eq!(whole.len(), 24);
+    for only in ["drawn:1", "spins and links:2:1", "spins and links"] {
+        let part = eval_rows(here.path(), &["--only", only]);
+        let place = |row: &Value| row["place"].as_str().expect("a place").to_owned();
+        let same: Vec<Value> = whole
+            .iter()
+            .filter(|row| format!("{}:", place(row)).starts_with(&format!("{only}:")))
+            .cloned()
+            .collect();
+        assert!(!same.is_empty() && part == same, "{only}: {part:#?} is not {same:#?}");
+    }
+    let other = eval_rows(here.path(), &["--seed", "2", "--only", "spins and links:2:1"]);
+    assert_ne!(other, eval_rows(here.path(), &["--only", "spins and links:2:1"]));
+    let output = dwell(here.path(), &["eval", "short.toml", "--only", "drawn:7"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("no such condition or run"));
+}
+
+#[test]
+fn a_killed_evaluation_goes_on() {
+    let here = folder();
+    short_grid(here.path());
+    let whole = eval_rows(here.path(), &[]);
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_dwell"))
+        .args(["eval", "short.toml", "--rows", "rows.jsonl"])
+        .current_dir(here.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let file = here.path().join("rows.jsonl");
+    let lines = || fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+    while lines() < 3 && killed.try_wait().expect("its state").is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    killed.kill().expect("killed");
+    let _ = killed.wait();
+    assert!(lines() >= 3, "the first line and two runs");
+    // As if it had been killed in the middle of a line.
+    let mut text = fs::read_to_string(&file).expect("rows");
+    text.truncate(text.len() - 20);
+    fs::write(&file, text).expect("written");
+    assert_eq!(eval_rows(here.path(), &["--rows", "rows.jsonl"]), whole);
+    assert_eq!(lines(), 13);
+    // All is there: nothing is measured again, and the file stays as it is.
+    let held = fs::read(&file).expect("rows");
+    assert_eq!(eval_rows(here.path(), &["--rows", "rows.jsonl"]), whole);
+    assert_eq!(fs::read(&file).expect("rows"), held);
+    // Rows of other evaluations are not mixed in, and the file is not harmed.
+    let grid = fs::read_to_string(here.path().join("short.toml")).expect("the grid");
+    let refused = dwell(here.path(), &["eval", "short.toml", "--rows", "rows.jsonl", "--seed", "9"]);
+    assert!(reason(&refused).contains("rows.jsonl: its rows are of seed 1, and 9 is asked for"));
+    fs::write(here.path().join("short.toml"), grid.replace("80 us", "90 us")).expect("written");
+    let refused = dwell(here.path(), &["eval", "short.toml", "--rows", "rows.jsonl"]);
+    assert_eq!(status(&refused), 2);
+    assert!(reason(&refused).contains("another grid"), "{}", reason(&refused));
+    assert_eq!(fs::read(&file).expect("rows"), held);
+}
+
+#[test]
+fn a_full_disk_ends_an_evaluation_with_its_reason() {
+    let here = folder();
+    short_grid(here.path());
+    let output = dwell(here.path(), &["eval", "short.toml", "--rows", "/dev/full"]);
+    assert_eq!(status(&output), 1);
+    assert!(reason(&output).contains("/dev/full: cannot add") && reason(&output).contains("No space left"));
+}
+
+/// The worst case first, with a command that repeats it.
+#[test]
+fn the_worst_cases_come_first_and_can_be_repeated() {
+    let here = folder();
+    short_grid(here.path());
+    let text = out(&dwell(here.path(), &["eval", "short.toml"]));
+    let (worst, summary) =
+        (text.find("The worst cases").expect("them"), text.find("all of drawn").expect("it"));
+    assert!(worst < summary, "{text}");
+    let command = text.lines().find_map(|line| line.strip_prefix("    dwell eval ")).expect("a command");
+    // As a shell would part it.
+    let parts: Vec<&str> = command.split('\'').enumerate().fold(Vec::new(), |mut parts, (place, part)| {
+        if place % 2 == 0 {
+            parts.extend(part.split_whitespace())
+        } else {
+            parts.push(part)
+        }
+        parts
+    });
+    let output = dwell(here.path(), &[&["eval"], &parts[..]].concat());
+    assert_eq!(status(&output), 0, "{command}");
+    assert!(out(&output).contains("2 rows"), "{command}: {}", out(&output));
 }
 
 #[test]

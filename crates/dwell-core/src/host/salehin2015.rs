@@ -25,6 +25,7 @@ use super::compound::CompoundProbes;
 use crate::gap::{self, FILTER_BIN, Filtered};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::sizing;
 use crate::stats::bootstrap;
 use crate::train::{Observation, PathFacts};
 use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};
@@ -257,8 +258,8 @@ impl Salehin2015 {
 /// s_1 and s_2 as this path and this clock need them: s_1 at least the smallest packet that can carry a probe, and
 /// s_2 - s_1 at least 2 R c_n (section 2.1, phase 1, step 2). Empty where they do not fit under the heading packet.
 fn trailing_sizes([s1, s2]: [Bytes; 2], facts: &PathFacts) -> Vec<Bytes> {
-    let step = facts.end_link.map_or(0.0, |rate| 2.0 * facts.resolution.as_secs_f64() * rate.0 as f64 / 8.0);
-    let wanted = Bytes((s2 - s1).0.max(step.ceil() as u64));
+    let step = facts.end_link.map_or(Bytes(0), |rate| sizing::step(facts.resolution, rate));
+    let wanted = (s2 - s1).max(step);
     let first = s1.max(facts.min_size);
     let second = first + wanted;
     if wanted > Bytes(0) && second < facts.max_size { vec![first, second] } else { Vec::new() }

@@ -55,6 +55,7 @@ fn facts() -> impl Strategy<Value = PathFacts> {
             resolution,
             end_link: end_link.map(BitRate),
             narrow_link: None,
+            coalescence: None,
         }
     })
 }

@@ -96,6 +96,7 @@ impl World {
                 resolution: Nanos(1),
                 end_link: None,
                 narrow_link: None,
+                coalescence: None,
             },
             now: 1e9,
             asleep_since: 0.0,

@@ -1,82 +1,265 @@
-//! A source of cross traffic.
+//! Sources of cross traffic.
 
-use super::Picos;
-use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
-use crate::random::Stream;
-use dwell_core::Bytes;
+use super::{Picos, rounded};
+use crate::link::LinkSpec;
+use crate::random::{Stream, stream};
+use crate::traffic::{CrossKind, CrossSpec, ParetoSpec, Periods, SizeDraw, Trace};
+use dwell_core::{Bytes, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
+use std::sync::Arc;
 
-/// One flow of cross traffic where it enters the path.
+/// The packets of one flow of cross traffic where it enters the path, one after the other without end: when each
+/// comes, and its size on the wire.
+#[derive(Clone, Debug)]
+pub struct Flow(Source);
+
+impl Flow {
+    /// The flow of `spec` that enters at `link`, in which all chance follows from `seed`; `None` if it offers nothing.
+    #[must_use]
+    pub fn new(spec: &CrossSpec, link: &LinkSpec, seed: u64) -> Option<Self> {
+        Source::new(spec, link, stream(seed, &[])).map(Self)
+    }
+}
+
+impl Iterator for Flow {
+    type Item = (Nanos, Bytes);
+
+    fn next(&mut self) -> Option<(Nanos, Bytes)> {
+        let packet = (rounded(self.0.next), self.0.size);
+        self.0.step();
+        Some(packet)
+    }
+}
+
+/// One flow of cross traffic at work.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     /// When its next packet comes.
     pub(super) next: Picos,
-    /// Size of each packet on the wire.
+    /// Size of its next packet on the wire.
     pub(super) size: Bytes,
     /// Links that each packet passes.
     pub(super) hops: usize,
-    kind: CrossKind,
-    /// Mean time between packets.
-    interval: f64,
+    /// Its largest packet.
+    pub(super) largest: Bytes,
+    /// The share of its link's time that it may take for long, infinite where no bound is known.
+    pub(super) most: f64,
+    spacing: Spacing,
+    sizes: SizeDraw,
+    /// Draws gaps and sizes.
     rng: Stream,
     /// Seeds `rng` anew after each rest, so that what was drawn before a rest changes nothing after it.
     seeds: Stream,
 }
 
+#[derive(Clone, Debug)]
+enum Spacing {
+    Constant { gap: Picos },
+    Poisson { mean: f64 },
+    OnOff(Box<OnOff>),
+    Replay(Replay),
+}
+
 impl Source {
     /// The flow of `spec` that enters at `link`; `None` if it offers nothing.
     pub(super) fn new(spec: &CrossSpec, link: &LinkSpec, mut rng: Stream) -> Option<Self> {
-        let bits_per_second = match (spec.offered, link.rate) {
-            (Offered::Rate(rate), _) => rate.0 as f64,
-            (Offered::Load(load), Some(rate)) => load * rate.0 as f64,
-            (Offered::Load(_), None) => 0.0,
-        };
-        let bits = link.framing.occupied(spec.size).bits() as f64;
-        let interval = bits * 1e12 / bits_per_second;
-        if !interval.is_finite() {
-            return None;
-        }
-        let phase = match spec.kind {
-            CrossKind::Constant => rng.random::<f64>(),
-            CrossKind::Poisson => Exp1.sample(&mut rng),
-        };
-        let next = (phase * interval) as Picos;
-        let seeds = Stream::from_rng(&mut rng);
-        Some(Self { next, size: spec.size, hops: spec.hops, kind: spec.kind, interval, rng, seeds })
-    }
-
-    /// Share of the link's time that it takes, if each packet takes `each`.
-    pub(super) fn load(&self, each: Picos) -> f64 {
-        each as f64 / self.interval
-    }
-
-    /// Goes on at `at`, as if all packets until then had been drawn.
-    pub(super) fn resume(&mut self, at: Picos) {
-        match self.kind {
-            CrossKind::Constant => self.next = at + (self.next - at).rem_euclid(self.even_gap()),
-            CrossKind::Poisson => {
-                self.rng = Stream::from_rng(&mut self.seeds);
-                self.next = at;
-                self.step();
+        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0)?;
+        let sizes = SizeDraw::new(&spec.sizes);
+        let gap_at = |rate: f64| spec.sizes.mean_bits(link.framing) * 1e12 / rate;
+        let (spacing, next, fastest) = match &spec.kind {
+            CrossKind::Constant => {
+                let gap = gap_at(mean);
+                (Spacing::Constant { gap: whole(gap) }, (rng.random::<f64>() * gap) as Picos, mean)
             }
-        }
+            CrossKind::Poisson => {
+                let gap = gap_at(mean);
+                let unit: f64 = Exp1.sample(&mut rng);
+                (Spacing::Poisson { mean: gap }, (unit * gap) as Picos, mean)
+            }
+            CrossKind::Pareto(pareto) => {
+                let peak = pareto.peak.0 as f64;
+                let on_off = OnOff::new(pareto, mean, gap_at(peak), Stream::from_rng(&mut rng));
+                let next = on_off.now.next;
+                (Spacing::OnOff(Box::new(on_off)), next, peak)
+            }
+            CrossKind::Capture(capture) => {
+                let recorded = capture.trace().bits_per_second(link.framing);
+                let replay = Replay::new(capture.trace(), recorded / mean, &mut rng);
+                let next = replay.next();
+                (Spacing::Replay(replay), next, f64::INFINITY)
+            }
+        };
+        let seeds = Stream::from_rng(&mut rng);
+        let largest = match &spec.kind {
+            CrossKind::Capture(capture) => capture.trace().largest(),
+            _ => sizes.largest(),
+        };
+        let most = link.rate.map_or(0.0, |rate| fastest / rate.0 as f64);
+        let hops = spec.hops;
+        let mut source = Self { next, size: Bytes(0), hops, largest, most, spacing, sizes, rng, seeds };
+        source.measure();
+        Some(source)
     }
 
     /// Draws the packet after the next.
     pub(super) fn step(&mut self) {
-        let gap = match self.kind {
-            CrossKind::Constant => self.even_gap(),
-            CrossKind::Poisson => {
+        self.next = match &mut self.spacing {
+            Spacing::Constant { gap } => self.next.saturating_add(*gap),
+            Spacing::Poisson { mean } => {
                 let unit: f64 = Exp1.sample(&mut self.rng);
-                whole(self.interval * unit)
+                self.next.saturating_add(whole(*mean * unit))
             }
+            Spacing::OnOff(on_off) => on_off.step(),
+            Spacing::Replay(replay) => replay.step(),
         };
-        self.next = self.next.saturating_add(gap);
+        self.measure();
     }
 
-    fn even_gap(&self) -> Picos {
-        whole(self.interval)
+    /// Goes on at `at`, as if all packets until then had been drawn. Never before where it last went on.
+    pub(super) fn resume(&mut self, at: Picos) {
+        self.rng = Stream::from_rng(&mut self.seeds);
+        self.next = match &mut self.spacing {
+            Spacing::Constant { gap } => at + (self.next - at).rem_euclid(*gap),
+            Spacing::Poisson { mean } => {
+                let unit: f64 = Exp1.sample(&mut self.rng);
+                at.saturating_add(whole(*mean * unit))
+            }
+            Spacing::OnOff(on_off) => on_off.resume(at),
+            Spacing::Replay(replay) => replay.resume(at),
+        };
+        self.measure();
+    }
+
+    /// Finds the size of the next packet.
+    fn measure(&mut self) {
+        self.size = match &self.spacing {
+            Spacing::Replay(replay) => replay.size(),
+            _ => self.sizes.draw(&mut self.rng),
+        };
+    }
+}
+
+/// Bursts: packets come evenly in the time while it is on, whatever lies between.
+#[derive(Clone, Debug)]
+struct OnOff {
+    gap: Picos,
+    on: Periods,
+    off: Periods,
+    now: Burst,
+    /// Where it last went on, because a rest may begin before what was drawn already.
+    resumed: Burst,
+}
+
+#[derive(Clone, Debug)]
+struct Burst {
+    /// When the next packet comes.
+    next: Picos,
+    /// When this burst is over; after `next`.
+    end: Picos,
+    /// Draws the periods, and nothing else.
+    rng: Stream,
+}
+
+impl OnOff {
+    /// In its equilibrium.
+    fn new(spec: &ParetoSpec, mean_rate: f64, gap: f64, mut rng: Stream) -> Self {
+        let on = spec.on.as_f64() * 1e3;
+        let share = (mean_rate / spec.peak.0 as f64).min(1.0);
+        let off = spec.off.map_or(on * (1.0 - share) / share, |off| off.as_f64() * 1e3).max(1.0);
+        let (on, off) = (Periods::new(spec.shape, on), Periods::new(spec.shape, off));
+        let (start, end) = if rng.random::<f64>() < share {
+            (0, whole(on.rest(&mut rng)))
+        } else {
+            let start = whole(off.rest(&mut rng));
+            (start, start.saturating_add(whole(on.draw(&mut rng))))
+        };
+        let next = start.saturating_add((rng.random::<f64>() * gap) as Picos);
+        let burst = Burst { next, end, rng };
+        let mut on_off = Self { gap: whole(gap), on, off, resumed: burst.clone(), now: burst };
+        on_off.now.skip_silence(&on_off.on, &on_off.off);
+        on_off.resumed = on_off.now.clone();
+        on_off
+    }
+
+    fn step(&mut self) -> Picos {
+        self.now.next = self.now.next.saturating_add(self.gap);
+        self.now.skip_silence(&self.on, &self.off);
+        self.now.next
+    }
+
+    fn resume(&mut self, at: Picos) -> Picos {
+        let burst = &mut self.resumed;
+        while burst.next < at {
+            // All packets of this burst before `at`, in one step.
+            let packets = (at.min(burst.end) - burst.next - 1) / self.gap + 1;
+            burst.next = burst.next.saturating_add(packets.saturating_mul(self.gap));
+            burst.skip_silence(&self.on, &self.off);
+        }
+        self.now = burst.clone();
+        self.now.next
+    }
+}
+
+impl Burst {
+    /// What does not come before the end of a burst comes as much after the start of the next.
+    fn skip_silence(&mut self, on: &Periods, off: &Periods) {
+        while self.next >= self.end && self.end < Picos::MAX {
+            let start = self.end.saturating_add(whole(off.draw(&mut self.rng)));
+            self.next = start.saturating_add(self.next - self.end);
+            self.end = start.saturating_add(whole(on.draw(&mut self.rng)));
+        }
+    }
+}
+
+/// A trace, replayed again and again.
+#[derive(Clone, Debug)]
+struct Replay {
+    trace: Arc<Trace>,
+    /// Time now for time then.
+    slower: f64,
+    round: Picos,
+    /// When this round began.
+    began: Picos,
+    index: usize,
+}
+
+impl Replay {
+    fn new(trace: &Arc<Trace>, slower: f64, rng: &mut Stream) -> Self {
+        let round = whole(trace.round().as_f64() * 1e3 * slower);
+        let began = -((rng.random::<f64>() * round as f64) as Picos);
+        let mut replay = Self { trace: Arc::clone(trace), slower, round, began, index: 0 };
+        replay.resume(0);
+        replay
+    }
+
+    fn next(&self) -> Picos {
+        self.began.saturating_add((self.trace.packet(self.index).0.as_f64() * 1e3 * self.slower) as Picos)
+    }
+
+    fn size(&self) -> Bytes {
+        self.trace.packet(self.index).1
+    }
+
+    fn step(&mut self) -> Picos {
+        self.index += 1;
+        if self.index == self.trace.packets() {
+            self.index = 0;
+            self.began = self.began.saturating_add(self.round);
+        }
+        self.next()
+    }
+
+    fn resume(&mut self, at: Picos) -> Picos {
+        let since = at.saturating_sub(self.began);
+        self.began += since.div_euclid(self.round) * self.round;
+        let then = since.rem_euclid(self.round) as f64 / self.slower / 1e3;
+        self.index = self.trace.first_from(Nanos::from_f64(then.ceil()));
+        if self.index == self.trace.packets() {
+            self.index = 0;
+            self.began = self.began.saturating_add(self.round);
+        }
+        self.next()
     }
 }
 

@@ -10,14 +10,23 @@
 //! Cross traffic that passes one link only is never an event: its packets are drawn while the link is worked off and
 //! leave nothing behind but the time at which the link is free again. Where a link has rested for so long that a queue
 //! has forgotten its past twenty times over, the traffic in between is not drawn at all.
+//!
+//! First come, first served, a packet's fate is certain when it comes. Under any other discipline it hangs on who comes
+//! later: there packets wait in a backlog, and turns are given one by one up to the horizon. Where packets come out of
+//! order, by parallel links or because some are held back, they lie in a heap until none can come before them.
 
+mod backlog;
+mod bucket;
 mod cross;
 mod hop;
+mod in_order;
+mod section;
 
 use crate::link::LinkSpec;
-use crate::random::stream;
-use dwell_core::{Bytes, Nanos};
-use hop::{Exit, Hop, Parcel, Probe};
+pub use cross::Flow;
+use dwell_core::{BitRate, Bytes, Nanos};
+use hop::{Exit, Parcel, Probe};
+use section::Section;
 
 /// Time in picoseconds, from the start of the network: a byte at 10 Gb/s takes 0.8 ns, and rounding it to whole
 /// nanoseconds would make the link faster than it is.
@@ -25,7 +34,28 @@ pub(crate) type Picos = i64;
 
 const PICOS: i64 = 1_000;
 
-/// What became of a packet.
+/// How many packets of cross traffic may come to lie between two links at once, about: what many steps change nothing
+/// about, one long step shall not pay for with memory.
+const MOST_BETWEEN_LINKS: f64 = 4096.0;
+
+/// How long a byte takes.
+#[derive(Copy, Clone, Debug)]
+struct Tempo {
+    picos_per_byte: f64,
+}
+
+impl Tempo {
+    /// At `rate`; `None`: no time.
+    fn of(rate: Option<BitRate>) -> Self {
+        Self { picos_per_byte: rate.map_or(0.0, |rate| 8e12 / rate.0 as f64) }
+    }
+
+    fn time_for(self, size: Bytes) -> Picos {
+        (size.0 as f64 * self.picos_per_byte + 0.5) as Picos
+    }
+}
+
+/// What became of a packet. A packet that a link duplicates has one outcome for each copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It reached the far end.
@@ -69,22 +99,43 @@ pub enum WhyLost {
     QueueFull,
     /// The link damaged it.
     Damaged,
+    /// It was larger than the link carries.
+    TooBig,
 }
 
 /// One direction of a path, with its cross traffic; time starts at zero with empty queues.
 #[derive(Clone, Debug)]
 pub struct Network {
-    hops: Vec<Hop>,
+    sections: Vec<Section>,
+    /// How far one step goes.
+    stride: Picos,
     /// Everything that enters before this is decided; nothing can enter before it any more.
     reached: Picos,
 }
 
 impl Network {
-    /// A network of `links`, whose cross traffic, jitter and loss follow from `seed`.
+    /// A network of `links`, whose cross traffic, jitter, loss and disorder follow from `seed`.
     #[must_use]
     pub fn new(links: &[LinkSpec], seed: u64) -> Self {
-        let hop = |(index, link)| Hop::new(link, |part| stream(seed, &[index as u64, part]));
-        Self { hops: links.iter().enumerate().map(hop).collect(), reached: 0 }
+        // The injected packets are flow 0.
+        let mut flow = 1;
+        let section = |(index, link): (u64, &LinkSpec)| {
+            let section = Section::new(link, index, flow, seed);
+            let bundled: usize = link.parallel.iter().map(|link| link.cross.len()).sum();
+            flow += (link.cross.len() + bundled) as u32;
+            section
+        };
+        let sections: Vec<_> = (0..).zip(links).map(section).collect();
+        let going_on: f64 = sections.iter().map(Section::going_on).sum();
+        let stride = if going_on > 0.0 { (MOST_BETWEEN_LINKS / going_on) as Picos } else { Picos::MAX };
+        Self { sections, stride: stride.max(1), reached: 0 }
+    }
+
+    /// The lowest rate at which two injected packets that follow one another at once come out; `None`: they may come
+    /// out at once.
+    #[must_use]
+    pub fn narrowest(&self) -> Option<BitRate> {
+        self.sections.iter().filter_map(Section::pace).min()
     }
 
     /// A packet of `size` on the wire comes to the first link's queue. Packets enter in the order of the calls: one
@@ -92,8 +143,8 @@ impl Network {
     /// really enters.
     pub fn inject(&mut self, at: Nanos, key: u64, size: Bytes) -> Nanos {
         let at = at.0.saturating_mul(PICOS).max(self.reached);
-        let at = self.hops.first().and_then(Hop::latest_arrival).map_or(at, |latest| at.max(latest));
-        if let Some(first) = self.hops.first_mut() {
+        let at = self.sections.first().and_then(Section::latest_arrival).map_or(at, |latest| at.max(latest));
+        if let Some(first) = self.sections.first_mut() {
             first.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None }));
         }
         rounded(at)
@@ -102,13 +153,23 @@ impl Network {
     /// Works off everything that is certain once all packets that enter up to `until` are known. Outcomes come in
     /// the order in which they are decided: those that leave in the order of leaving.
     pub fn advance(&mut self, until: Nanos, out: &mut Vec<Outcome>) {
-        self.reached = self.reached.max(until.0.saturating_mul(PICOS));
+        let until = self.reached.max(until.0.saturating_mul(PICOS));
+        loop {
+            self.reached = until.min(self.reached.saturating_add(self.stride));
+            self.step(out);
+            if self.reached == until {
+                return;
+            }
+        }
+    }
+
+    /// Works off everything that is certain at the time reached.
+    fn step(&mut self, out: &mut Vec<Outcome>) {
         let mut horizon = self.reached;
-        for index in 0..self.hops.len() {
-            let (done, ahead) = self.hops.split_at_mut(index + 1);
-            let hop = &mut done[index];
+        for index in 0..self.sections.len() {
+            let (done, ahead) = self.sections.split_at_mut(index + 1);
             let mut next = ahead.first_mut();
-            hop.work_off(horizon, |exit| match exit {
+            horizon = done[index].work_off(horizon, |exit| match exit {
                 Exit::Passed { at, size, parcel } => match (next.as_deref_mut(), parcel) {
                     (Some(next), parcel) => next.arrives(at, size, parcel),
                     (None, Parcel::Probe(Probe { key, waited, departed })) => out.push(Outcome::Leaves {
@@ -123,22 +184,22 @@ impl Network {
                     out.push(Outcome::Lost { key, at: rounded(at), link: index, why });
                 }
             });
-            horizon = hop.horizon_after(horizon);
         }
     }
 
     /// The next time to which the engine must be advanced for the sake of a packet that was injected; `None` when
-    /// no such packet is under way. Never later than the time at which the packet's next fate falls due.
+    /// no such packet is under way. Never later than the time at which the packet's next fate falls due,
+    /// but for a packet that waits for its turn at a fair queue and is pushed out: that is told at the next turn.
     #[must_use]
     pub fn wake_at(&self) -> Option<Nanos> {
         let mut lead = 0;
         let mut earliest = None;
-        for hop in &self.hops {
-            if let Some(arrival) = hop.next_probe() {
-                let needed = arrival - lead;
+        for section in &self.sections {
+            if let Some(horizon) = section.next_probe() {
+                let needed = horizon - lead;
                 earliest = Some(earliest.map_or(needed, |earliest: Picos| earliest.min(needed)));
             }
-            lead += hop.least_passage();
+            lead += section.least_passage();
         }
         // Rounded up: an arrival within a nanosecond is worked off at its end.
         earliest.map(|at| Nanos(at.div_euclid(PICOS) + i64::from(at.rem_euclid(PICOS) > 0)))
@@ -156,7 +217,7 @@ impl Network {
     /// three links counts three times, and cross traffic that was skipped because nothing could feel it not at all.
     #[must_use]
     pub fn packet_hops(&self) -> u64 {
-        self.hops.iter().map(Hop::packets).sum()
+        self.sections.iter().map(Section::packets).sum()
     }
 }
 
@@ -164,3 +225,6 @@ impl Network {
 fn rounded(at: Picos) -> Nanos {
     Nanos(at.saturating_add(PICOS / 2).div_euclid(PICOS))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,16 +1,14 @@
 //! Rules that no single key can check for itself.
 
-use super::{ClockSpec, HostSpec, Scenario};
-use crate::link::{LinkSpec, Offered, QueueLimit};
-use dwell_core::unit::ETHERNET_OVERHEAD;
+use super::{ClockSpec, HostSpec, Scenario, check_link, check_traffic as traffic};
+use crate::link::{Balance, Discipline, LinkSpec, QueueLimit};
 use dwell_core::{Bytes, Nanos};
 
 /// A key, and what is wrong with it.
-type Problem = (String, String);
+pub(super) type Problem = (String, String);
 
 const MOST_LINKS: usize = 64;
-const MTU: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
-const CROSS_SIZE: std::ops::RangeInclusive<Bytes> = Bytes(1)..=Bytes(65_561);
+pub(super) const MTU: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 const RESOLUTION: std::ops::RangeInclusive<Nanos> = Nanos(1)..=Nanos(1_000_000);
 
 /// The first rule that `scenario` breaks.
@@ -60,54 +58,85 @@ fn links(at: &str, links: &[LinkSpec], mtu: Bytes) -> Option<Problem> {
         let problem = format!("has {} links; a path has 1 to {MOST_LINKS}", links.len());
         return Some((at.to_owned(), problem));
     }
-    // Share of each link's time that is asked of it.
-    let mut load = vec![0.0; links.len()];
+    let each = links.iter().enumerate();
+    let broken = each.map(|(index, link)| check_link::link(&format!("{at}[{index}]"), link, mtu));
+    broken.flatten().next().or_else(|| check_link::ends(at, links)).or_else(|| loads(at, links))
+}
+
+/// What flows ask of a link, in bits per second.
+#[derive(Copy, Clone, Default)]
+struct Asked {
+    all: f64,
+    /// The largest of them.
+    most: f64,
+}
+
+impl Asked {
+    fn add(&mut self, bits: f64) {
+        self.all += bits;
+        self.most = self.most.max(bits);
+    }
+}
+
+/// The first flow that cannot be, or the first link of which flows ask for more than it has.
+fn loads(at: &str, links: &[LinkSpec]) -> Option<Problem> {
+    let mut asked = vec![Asked::default(); links.len()];
+    // Of each of parallel links, what enters there.
+    let mut own: Vec<Vec<Asked>> =
+        links.iter().map(|link| vec![Asked::default(); link.parallel.len()]).collect();
     for (index, link) in links.iter().enumerate() {
         let here = format!("{at}[{index}]");
-        if link.loss > 1.0 {
-            return Some((format!("{here}.loss"), format!("{} is more than 1, which is 100 %", link.loss)));
-        }
-        if let QueueLimit::Bytes(size) = link.queue
-            && size < mtu + ETHERNET_OVERHEAD
-        {
-            let problem =
-                format!("{size} does not hold one packet of the largest size ({})", mtu + ETHERNET_OVERHEAD);
-            return Some((format!("{here}.queue"), problem));
-        }
         for (number, cross) in link.cross.iter().enumerate() {
-            let here = format!("{here}.cross[{number}]");
-            let most = links.len() - index;
-            if !(1..=most).contains(&cross.hops) {
-                let problem = format!("{} is out of range: from this link on, 1 to {most}", cross.hops);
-                return Some((format!("{here}.hops"), problem));
+            match traffic::offered(&format!("{here}.cross[{number}]"), cross, &links[index..]) {
+                Ok(bits) => asked[index..index + cross.hops].iter_mut().for_each(|asked| asked.add(bits)),
+                Err(problem) => return Some(problem),
             }
-            if !CROSS_SIZE.contains(&cross.size) {
-                let problem = format!("{} is out of range: 1 to 65561 B", cross.size);
-                return Some((format!("{here}.size"), problem));
-            }
-            let bits = match (cross.offered, link.rate) {
-                (Offered::Rate(rate), _) => rate.0 as f64,
-                (Offered::Load(_), None) => {
-                    let problem =
-                        "an unshaped link has no rate to take a share of; give `rate` instead".to_owned();
-                    return Some((format!("{here}.load"), problem));
+        }
+        for (which, member) in link.parallel.iter().enumerate() {
+            for (number, cross) in member.cross.iter().enumerate() {
+                let here = format!("{here}.parallel[{which}].cross[{number}]");
+                match traffic::offered(&here, cross, std::slice::from_ref(member)) {
+                    Ok(bits) => own[index][which].add(bits),
+                    Err(problem) => return Some(problem),
                 }
-                (Offered::Load(load), Some(rate)) => load * rate.0 as f64,
-            };
-            for passed in index..index + cross.hops {
-                load[passed] += links[passed].rate.map_or(0.0, |rate| bits / rate.0 as f64);
             }
         }
     }
-    let overloaded = links.iter().zip(&load).position(|(link, load)| match link.queue {
-        QueueLimit::Unlimited => *load >= 1.0,
-        _ => *load > 10.0,
-    })?;
-    let limit = if links[overloaded].queue == QueueLimit::Unlimited {
+    links.iter().enumerate().find_map(|(index, link)| {
+        let (here, asked) = (format!("{at}[{index}]"), asked[index]);
+        let spread = asked.all / link.parallel.len() as f64;
+        let members = link.parallel.iter().zip(&own[index]).enumerate().find_map(|(which, (member, own))| {
+            let share = match link.balance {
+                Balance::Packet => spread,
+                // By chance all may take the same one; who then loses packets is unlucky, who queues without end is not.
+                Balance::Flow if needs_room(member) => asked.all,
+                Balance::Flow => spread.max(asked.most),
+            };
+            overload(&format!("{here}.parallel[{which}]"), member, own.all + share)
+        });
+        members.or_else(|| overload(&here, link, asked.all))
+    })
+}
+
+/// Whether packets might wait for ever if the link had no time to spare.
+fn needs_room(link: &LinkSpec) -> bool {
+    link.queue == QueueLimit::Unlimited || matches!(link.discipline, Discipline::Priority { .. })
+}
+
+/// What is wrong if flows ask for `bits` per second of `link`.
+fn overload(here: &str, link: &LinkSpec, bits: f64) -> Option<Problem> {
+    let tokens = link.shaper.map(|shaper| shaper.rate);
+    let capacity = link.rate.into_iter().chain(tokens).min()?;
+    let load = bits / capacity.0 as f64;
+    // A few flows of exact shares may add up to a whole, and a little more in floating point.
+    let limit = if link.queue == QueueLimit::Unlimited && load >= 1.0 {
         "an unlimited queue needs less than 100 %"
+    } else if needs_room(link) && load >= 1.0 {
+        "a queue that serves by priority needs less than 100 %, or the lowest class never has its turn"
+    } else if load > 1.0 + 1e-9 {
+        "a link carries 100 %"
     } else {
-        "at most 1000 % is allowed"
+        return None;
     };
-    let problem = format!("cross traffic asks for {:.0} % of this link; {limit}", load[overloaded] * 100.0);
-    Some((format!("{at}[{overloaded}]"), problem))
+    Some((here.to_owned(), format!("cross traffic asks for {:.1} % of this link; {limit}", load * 100.0)))
 }

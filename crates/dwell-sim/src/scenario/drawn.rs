@@ -1,10 +1,12 @@
 //! Scenarios drawn at random, to judge methods on paths that nobody chose.
 
+use super::drawn_traffic;
 use super::{ClockSpec, HostSpec, LabSpec, Scenario, ethernet_mtu};
-use crate::link::{CrossKind, CrossSpec, LinkSpec, Offered};
+use crate::link::LinkSpec;
+use crate::nic::NicSpec;
 use crate::random::{Stream, stream};
 use crate::times::{Mode, Times};
-use dwell_core::{BitRate, Bytes, Nanos};
+use dwell_core::{BitRate, Nanos};
 use rand::RngExt;
 use std::ops::RangeInclusive;
 
@@ -17,10 +19,21 @@ pub struct Ranges {
     pub hops: RangeInclusive<usize>,
     /// Propagation of each link.
     pub propagation: RangeInclusive<Nanos>,
-    /// Share of each link's time that cross traffic takes.
+    /// Share of its time that cross traffic takes of the busiest link of a path. The other links' are drawn evenly
+    /// between the least of the range and that.
     pub load: RangeInclusive<f64>,
+    /// Packets per second, on all links together, that the engine may have to carry one by one because their links
+    /// never rest (cross traffic through several links, bursts of more than a link carries). Where a draw would need
+    /// more, flows end at the busiest such link and begin anew behind it, and its bursts become Poisson traffic.
+    pub carried: f64,
     /// Typical application stage of the host under test.
     pub application: RangeInclusive<Nanos>,
+    /// Share of hosts whose NIC holds no packets; the others hold, throttle, adapt and defer equally often.
+    pub without_coalescence: f64,
+    /// Coalescence period of the other NICs, the longest where it adapts.
+    pub period: RangeInclusive<Nanos>,
+    /// Share of hosts under test whose kernel gives its stamps.
+    pub with_kernel_stamps: f64,
     /// Largest clock offset, either way, of either host.
     pub offset: Nanos,
     /// Largest clock skew, either way, of either host.
@@ -30,15 +43,20 @@ pub struct Ranges {
 }
 
 impl Default for Ranges {
-    /// 10 Mb/s to 10 Gb/s, 1 to 10 links with up to 60 % cross traffic, application stages of 5 to 200 us, clocks
-    /// seconds apart, skewed by up to 100 ppm, with resolutions of 1 ns to 1 us.
+    /// 10 Mb/s to 100 Gb/s, 1 to 30 links with up to 90 % cross traffic, application stages of 5 to 200 us behind NICs
+    /// of all kinds with periods of 10 to 300 us, clocks seconds apart, skewed by up to 100 ppm, with resolutions of
+    /// 1 ns to 1 us.
     fn default() -> Self {
         Self {
-            rate: BitRate::from_mbps(10)..=BitRate::from_mbps(10_000),
-            hops: 1..=10,
+            rate: BitRate::from_mbps(10)..=BitRate::from_mbps(100_000),
+            hops: 1..=30,
             propagation: Nanos(200)..=Nanos::from_millis(3),
-            load: 0.0..=0.6,
+            load: 0.0..=0.9,
+            carried: 1e5,
             application: Nanos::from_micros(5)..=Nanos::from_micros(200),
+            without_coalescence: 0.3,
+            period: Nanos::from_micros(10)..=Nanos::from_micros(300),
+            with_kernel_stamps: 0.8,
             offset: Nanos::from_secs(5),
             skew_ppm: 100.0,
             resolution: Nanos(1)..=Nanos(1_000),
@@ -46,11 +64,8 @@ impl Default for Ranges {
     }
 }
 
-/// Sizes of cross-traffic packets on the wire.
-const CROSS_SIZES: [Bytes; 4] = [Bytes(78), Bytes(252), Bytes(602), Bytes(1526)];
-
 /// Even on a logarithmic scale.
-fn even_log(rng: &mut Stream, low: f64, high: f64) -> f64 {
+pub(super) fn even_log(rng: &mut Stream, low: f64, high: f64) -> f64 {
     if low < high { rng.random_range(low.ln()..=high.ln()).exp().clamp(low, high) } else { low }
 }
 
@@ -63,13 +78,21 @@ impl Scenario {
     #[must_use]
     pub fn random(seed: u64, ranges: &Ranges) -> Self {
         let mut rng = stream(seed, &[]);
-        let source = HostSpec { clock: clock(&mut rng, ranges, Nanos(1)), ..HostSpec::default() };
+        let source = HostSpec {
+            clock: clock(&mut rng, ranges, Nanos(1)),
+            nic: nic(&mut rng, ranges),
+            ..HostSpec::default()
+        };
         let resolution = times_log(&mut rng, &ranges.resolution);
-        let destination =
-            HostSpec { clock: clock(&mut rng, ranges, resolution), ..receiver(&mut rng, ranges) };
+        let destination = HostSpec {
+            clock: clock(&mut rng, ranges, resolution),
+            nic: nic(&mut rng, ranges),
+            kernel_stamps: rng.random_bool(ranges.with_kernel_stamps),
+            ..receiver(&mut rng, ranges)
+        };
         let mut links: Vec<_> =
             (0..rng.random_range(ranges.hops.clone())).map(|_| link(&mut rng, ranges)).collect();
-        load(&mut rng, ranges, &mut links);
+        drawn_traffic::load(&mut rng, ranges, &mut links);
         Self {
             name: format!("random-{seed}"),
             description: "Drawn at random.".to_owned(),
@@ -89,6 +112,27 @@ fn clock(rng: &mut Stream, ranges: &Ranges, resolution: Nanos) -> ClockSpec {
         offset: Nanos(rng.random_range(-ranges.offset.0..=ranges.offset.0)),
         skew_ppm: rng.random_range(-ranges.skew_ppm..=ranges.skew_ppm),
         step: None,
+    }
+}
+
+fn nic(rng: &mut Stream, ranges: &Ranges) -> NicSpec {
+    if rng.random_bool(ranges.without_coalescence) {
+        return NicSpec::None;
+    }
+    let period = times_log(rng, &ranges.period);
+    // One NIC in three counts packets besides, up to what a NIC's ring holds with ease.
+    let frames = rng.random_bool(1.0 / 3.0).then(|| rng.random_range(4..=64));
+    match rng.random_range(0..4) {
+        0 => NicSpec::Hold { period, frames },
+        1 => NicSpec::Throttle { period, frames },
+        2 => NicSpec::Adaptive {
+            least: Nanos::from_f64(period.as_f64() * rng.random_range(0.1..=0.5)).max(Nanos(1)),
+            most: period,
+            slow: even_log(rng, 1e3, 5e3).round(),
+            fast: even_log(rng, 2e4, 1e5).round(),
+            window: Nanos::from_micros(rng.random_range(200..=2_000)),
+        },
+        _ => NicSpec::Deferred { period, polls: rng.random_range(2..=5) },
     }
 }
 
@@ -150,36 +194,10 @@ fn link(rng: &mut Stream, ranges: &Ranges) -> LinkSpec {
     }
 }
 
-/// Adds cross traffic, so that no link carries more than its own drawn share.
-fn load(rng: &mut Stream, ranges: &Ranges, links: &mut [LinkSpec]) {
-    let rates: Vec<f64> = links.iter().map(|link| link.rate.map_or(0.0, |rate| rate.0 as f64)).collect();
-    // Bits per second that each link still has room for.
-    let mut room: Vec<f64> = rates.iter().map(|rate| rate * rng.random_range(ranges.load.clone())).collect();
-    for (index, link) in links.iter_mut().enumerate() {
-        for _ in 0..rng.random_range(0..=2) {
-            let most = rates.len() - index;
-            let hops = if rng.random_bool(0.75) { 1 } else { rng.random_range(1..=most) };
-            let passed = index..index + hops;
-            let free = room[passed.clone()].iter().copied().fold(f64::INFINITY, f64::min);
-            let bits = (free * rng.random_range(0.3..=1.0)).floor();
-            // A flow of less than 1 kb/s is none.
-            if bits < 1e3 {
-                continue;
-            }
-            room[passed].iter_mut().for_each(|room| *room -= bits);
-            link.cross.push(CrossSpec {
-                kind: if rng.random_bool(0.8) { CrossKind::Poisson } else { CrossKind::Constant },
-                offered: Offered::Rate(BitRate(bits as u64)),
-                size: CROSS_SIZES[rng.random_range(0..CROSS_SIZES.len())],
-                hops,
-            });
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dwell_core::coalescence::Kind;
 
     #[test]
     fn every_drawn_scenario_is_a_valid_file_and_comes_again() {
@@ -206,9 +224,40 @@ mod tests {
         assert!(ends.0 >= Nanos(4_700) && ends.1 <= Nanos(280_000), "stages from {} to {}", ends.0, ends.1);
         assert!(stages.iter().any(|stage| *stage < Nanos(10_000)));
         assert!(stages.iter().any(|stage| *stage > Nanos(150_000)));
-        for hops in 1..=10 {
+        for hops in 1..=30 {
             assert!(drawn.iter().any(|scenario| scenario.links.len() == hops), "no path of {hops} links");
         }
         assert!(drawn.iter().any(|scenario| matches!(scenario.destination.wake_up, Times::Mixture(_))));
+        let rates: Vec<_> =
+            drawn.iter().flat_map(|path| &path.links).map(|link| link.rate.unwrap()).collect();
+        assert!(rates.iter().all(|rate| Ranges::default().rate.contains(rate)));
+        assert!(*rates.iter().min().unwrap() < BitRate::from_mbps(12));
+        assert!(*rates.iter().max().unwrap() > BitRate::from_mbps(80_000));
+    }
+
+    #[test]
+    fn nics_of_all_kinds_are_drawn_and_a_third_of_the_hosts_has_none() {
+        let drawn: Vec<_> = (0..1_000).map(|seed| Scenario::random(seed, &Ranges::default())).collect();
+        for host in [|path: &Scenario| path.source.clone(), |path: &Scenario| path.destination.clone()] {
+            let share = |is: &dyn Fn(&HostSpec) -> bool| {
+                drawn.iter().filter(|path| is(&host(path))).count() as f64 / drawn.len() as f64
+            };
+            let kinds = [Kind::Hold, Kind::Throttle, Kind::Adaptive, Kind::Deferred];
+            for (kind, expected) in kinds.map(|kind| (kind, 0.175)).into_iter().chain([(Kind::None, 0.3)]) {
+                let got = share(&|host| host.nic.kind() == kind);
+                assert!((got - expected).abs() < 0.06, "{kind:?}: {got}");
+            }
+            let short = share(&|host| host.nic.period().is_some_and(|period| period < Nanos(54_772)));
+            assert!((short - 0.35).abs() < 0.06, "{short} below the middle of the logarithms");
+            let counting = share(&|host| {
+                matches!(
+                    host.nic,
+                    NicSpec::Hold { frames: Some(_), .. } | NicSpec::Throttle { frames: Some(_), .. }
+                )
+            });
+            assert!((counting - 0.117).abs() < 0.05, "{counting} count frames");
+        }
+        let stamped = drawn.iter().filter(|path| path.destination.kernel_stamps).count();
+        assert!((750..850).contains(&stamped), "{stamped} of 1000");
     }
 }

@@ -4,11 +4,12 @@ use super::quantity_text;
 use crate::nic::{NicChange, NicSpec};
 use crate::times::Times;
 use dwell_core::Nanos;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A host: what it adds to a packet, and its clock. The defaults are those of an ordinary Linux host without
 /// interrupt coalescence (docs/book/src/reference/scenario.md).
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSpec {
     /// How its NIC holds the packets that it receives before it interrupts.
@@ -19,12 +20,13 @@ pub struct HostSpec {
     /// K: from the NIC's interrupt to the socket queue.
     pub kernel: Times,
     /// Where within K the kernel takes its stamp: 0 at its start, 1 at its end.
+    #[schemars(range(min = 0, max = 1))]
     pub kernel_stamp_at: f64,
     /// Whether the kernel's stamps can be had.
     pub kernel_stamps: bool,
     /// From the socket queue to the program's return to the processor, after it slept.
     pub wake_up: Times,
-    /// The same after it slept for `cold_after` or longer; `None`: no different.
+    /// The same after it slept for `cold_after` or longer; without it, no different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_up_cold: Option<Times>,
     /// When a sleeping processor counts as cold.
@@ -66,7 +68,7 @@ impl Default for HostSpec {
 }
 
 /// A clock: `floor((true time * (1 + skew) + offset + step) / resolution) * resolution`.
-#[derive(Copy, Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClockSpec {
     /// Readings are multiples of this.
@@ -76,6 +78,7 @@ pub struct ClockSpec {
     #[serde(with = "quantity_text::offset")]
     pub offset: Nanos,
     /// How much too fast it runs, in millionths.
+    #[schemars(range(min = -10_000, max = 10_000))]
     pub skew_ppm: f64,
     /// A jump, as when somebody sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +92,7 @@ impl Default for ClockSpec {
 }
 
 /// A jump of a clock.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockStep {
     /// True time at which it jumps.

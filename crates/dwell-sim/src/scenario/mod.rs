@@ -1,7 +1,10 @@
 //! Scenario files: a path, its hosts and its cross traffic as one TOML text, for the simulator and the testbed alike.
 
 mod check;
+mod check_link;
+mod check_traffic;
 mod drawn;
+mod drawn_traffic;
 mod error;
 mod host_spec;
 mod place;
@@ -10,16 +13,19 @@ pub(crate) mod quantity_text;
 pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{ClockSpec, ClockStep, HostSpec};
+pub use quantity_text::QuantityText;
 
-use crate::link::{CrossSpec, LinkSpec, Offered};
+use crate::link::LinkSpec;
+use crate::traffic::{CapturesRead, CrossKind, CrossSpec, Offered};
 use dwell_core::Bytes;
 use dwell_core::unit::{ETHERNET_MIN, ETHERNET_OVERHEAD};
 use place::{Places, line_of};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A testbed as data.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Short name.
@@ -40,22 +46,37 @@ pub struct Scenario {
     #[serde(default)]
     pub lab: LabSpec,
     /// From the source to the destination.
+    #[schemars(length(min = 1, max = 64))]
     pub links: Vec<LinkSpec>,
-    /// From the destination to the source; `None`: the same links the other way round.
+    /// From the destination to the source; without it, the same links the other way round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
     pub reverse: Option<Vec<LinkSpec>>,
 }
 
 /// How a testbed builds a scenario; the simulator has no use for it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LabSpec {
     /// What carries packets over a shaped link.
     pub carrier: Carrier,
+    /// What holds packets where a host has a `nic`.
+    pub nic: LabNic,
+}
+
+/// What holds packets as a host's `nic` says, in a testbed.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabNic {
+    /// Dwell's own forwarder, as the simulator does.
+    #[default]
+    Emulated,
+    /// The host's own kernel, which knows `deferred` alone.
+    Kernel,
 }
 
 /// What carries packets over a shaped link of a testbed.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Carrier {
     /// Dwell's own forwarder, which serialises every packet.
@@ -83,7 +104,8 @@ impl Scenario {
         Self::parse(&file, &text)
     }
 
-    /// Reads a scenario from `text`; `file` is the name for errors.
+    /// Reads a scenario from `text`; `file` is the name for errors, and captures that the scenario names are read from
+    /// its folder.
     ///
     /// # Errors
     /// If it is no scenario; the error names file, line and key.
@@ -101,16 +123,64 @@ impl Scenario {
             wrong(span.start, "", format!("not TOML: {}{near}", error.message()))
         })?;
         let places = Places::of(table.get_ref());
-        let scenario: Self = toml::from_str(text).map_err(|error| {
+        let mut scenario: Self = toml::from_str(text).map_err(|error| {
             // What takes no stretch of text is missing from the document itself.
             let span = error.span().filter(|span| !span.is_empty());
             let (offset, key) = span.map_or((0, ""), |span| (span.start, places.key_at(&span)));
             wrong(offset, key, error.message().to_owned())
         })?;
-        match check::first_problem(&scenario) {
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        match scenario.read_captures(folder).or_else(|| check::first_problem(&scenario)) {
             Some((key, problem)) => Err(wrong(places.start_of(&key), &key, problem)),
             None => Ok(scenario),
         }
+    }
+
+    /// Reads the captures that cross traffic names, each file once. Returns the key of the first one that is unfit,
+    /// and why it is.
+    fn read_captures(&mut self, folder: &Path) -> Option<(String, String)> {
+        fn read_all(
+            here: &str,
+            links: &mut [LinkSpec],
+            folder: &Path,
+            read: &mut CapturesRead,
+        ) -> Option<(String, String)> {
+            links.iter_mut().enumerate().find_map(|(index, link)| {
+                for (number, cross) in link.cross.iter_mut().enumerate() {
+                    let CrossKind::Capture(capture) = &mut cross.kind else { continue };
+                    if let Err(error) = capture.read(folder, read) {
+                        let key = format!("{here}[{index}].cross[{number}].kind.capture.file");
+                        return Some((key, format!("{} {error}", capture.file())));
+                    }
+                }
+                read_all(&format!("{here}[{index}].parallel"), &mut link.parallel, folder, read)
+            })
+        }
+        let mut read = CapturesRead::new();
+        let ways = [("links", Some(&mut self.links)), ("reverse", self.reverse.as_mut())];
+        ways.into_iter().find_map(|(way, links)| read_all(way, links?, folder, &mut read))
+    }
+
+    /// A JSON Schema (draft 2020-12) of scenario files. It says of each key alone what may stand there; what depends on
+    /// several keys only [`Scenario::parse`] tells.
+    #[must_use]
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Self);
+        schema.insert("title".to_owned(), "A scenario file of Dwell".into());
+        // TOML has no null: what need not be there is left out.
+        let null = schemars::json_schema!({ "type": "null" });
+        let without_null = |schema: &mut schemars::Schema| {
+            for key in ["type", "anyOf"] {
+                if let Some(ways) = schema.get_mut(key).and_then(|ways| ways.as_array_mut()) {
+                    ways.retain(|way| way != "null" && way != null.as_value());
+                }
+            }
+        };
+        schemars::transform::transform_subschemas(
+            &mut schemars::transform::RecursiveTransform(without_null),
+            &mut schema,
+        );
+        schema.to_value()
     }
 
     /// The scenario as a file would hold it; reads back as the same scenario.

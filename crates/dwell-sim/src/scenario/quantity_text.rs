@@ -1,19 +1,39 @@
 //! Quantities as people write them in scenario files: `"100 Mb/s"`, `"5 us"`, `"64 KiB"`, `"30 %"`.
 
 use dwell_core::{BitRate, Bytes, Nanos};
+use schemars::{Schema, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A quantity that is written as a number with its unit.
-pub(crate) trait QuantityText: Sized {
+pub trait QuantityText: Sized {
     /// What is allowed, with an example; completes the sentence "expected ...".
     const EXPECTED: &'static str;
 
     /// Reads the quantity.
+    ///
+    /// # Errors
+    /// Says what is wrong with `text`, and what is allowed.
     fn read(text: &str) -> Result<Self, String>;
 
+    /// What a schema can say of the text: a regular expression.
+    fn pattern() -> String {
+        String::new()
+    }
+
+    /// What a schema says of the quantity.
+    fn schema() -> Schema {
+        let text = json_schema!({ "type": "string", "pattern": Self::pattern() });
+        let zero = Self::read_number(0.0).is_ok().then(|| json_schema!({ "const": 0 }));
+        let ways: Vec<_> = std::iter::once(text).chain(zero).collect();
+        json_schema!({ "description": format!("Quantity: {}.", Self::EXPECTED), "anyOf": ways })
+    }
+
     /// Reads a number that came without quotes, and so without a unit.
+    ///
+    /// # Errors
+    /// If it is not zero, which needs no unit, or a quantity that has none.
     fn read_number(number: f64) -> Result<Self, String> {
         if number == 0.0 {
             Self::read("0")
@@ -75,6 +95,43 @@ fn measure(text: &str, units: &[(&str, f64)], expected: &str) -> Result<f64, Str
     Ok(number * factor)
 }
 
+/// Regular expressions of JSON Schema have no word for it that case does not matter.
+fn in_any_case(word: &str) -> String {
+    let either = |letter: char| match (letter.to_ascii_lowercase(), letter.to_ascii_uppercase()) {
+        (lower, upper) if lower == upper => letter.to_string(),
+        (lower, upper) => format!("[{lower}{upper}]"),
+    };
+    word.chars().map(either).collect()
+}
+
+/// A regular expression for a number with one of `units`. `digits` is a class of digits of which there must be one.
+fn pattern_of(sign: &str, digits: &str, units: &[(&str, f64)]) -> String {
+    let units: Vec<String> = units.iter().map(|(unit, _)| in_any_case(unit)).collect();
+    let units = units.join("|");
+    let number = number_pattern(digits, "[0-9_]");
+    if digits == ABOVE_ZERO {
+        return format!("^\\s*{sign}{number}\\s*({units})\\s*$");
+    }
+    // Zero needs no unit, and has no sign.
+    let zero = number_pattern("0", "[0_]");
+    format!("^\\s*({sign}{number}\\s*({units})|[+-]?{zero}\\s*({units})?)\\s*$")
+}
+
+/// A number with a point somewhere or nowhere, at least one of `digits`, and any number of `others`.
+fn number_pattern(digits: &str, others: &str) -> String {
+    format!("({others}*{digits}{others}*\\.?{others}*|{others}*\\.{others}*{digits}{others}*)")
+}
+
+const ANY: &str = "[0-9]";
+const ABOVE_ZERO: &str = "[1-9]";
+const PLUS: &str = "\\+?";
+const EITHER: &str = "[+-]?";
+
+/// A regular expression for a word in any case.
+pub(crate) fn word_pattern(word: &str) -> String {
+    format!("^\\s*{}\\s*$", in_any_case(word))
+}
+
 /// `value` if it lies between `least` and `most`.
 fn within(text: &str, value: f64, least: f64, most: f64, range: &str) -> Result<f64, String> {
     if (least..=most).contains(&value) {
@@ -95,6 +152,11 @@ impl QuantityText for BitRate {
         let rate = measure(text, RATES, Self::EXPECTED)?;
         within(text, rate, LEAST_RATE, MOST_RATE, "1 kb/s to 1000 Gb/s").map(|rate| Self(rate.round() as u64))
     }
+
+    fn pattern() -> String {
+        // No capital B: that is a byte.
+        pattern_of(PLUS, ABOVE_ZERO, RATES).replace("[bB]", "b")
+    }
 }
 
 impl QuantityText for Bytes {
@@ -103,6 +165,10 @@ impl QuantityText for Bytes {
     fn read(text: &str) -> Result<Self, String> {
         let size = measure(text, SIZES, Self::EXPECTED)?;
         within(text, size, 0.0, MOST_BYTES, "0 B to 1,000,000 MB").map(|size| Self(size.round() as u64))
+    }
+
+    fn pattern() -> String {
+        pattern_of(PLUS, ANY, SIZES)
     }
 }
 
@@ -118,6 +184,10 @@ impl QuantityText for Signed {
         within(text, ns, -MOST_NANOS, MOST_NANOS, "at most 11 days either way")
             .map(|ns| Self(Nanos::from_f64(ns)))
     }
+
+    fn pattern() -> String {
+        pattern_of(EITHER, ANY, TIMES)
+    }
 }
 
 impl QuantityText for Nanos {
@@ -126,6 +196,10 @@ impl QuantityText for Nanos {
     fn read(text: &str) -> Result<Self, String> {
         let ns = measure(text, TIMES, Self::EXPECTED)?;
         within(text, ns, 0.0, MOST_NANOS, "no less than 0 and at most 11 days").map(Self::from_f64)
+    }
+
+    fn pattern() -> String {
+        pattern_of(PLUS, ANY, TIMES)
     }
 }
 
@@ -139,6 +213,17 @@ impl QuantityText for Share {
     fn read(text: &str) -> Result<Self, String> {
         let bare = text.trim().parse().or_else(|_| measure(text, &[("%", 0.01)], Self::EXPECTED));
         bare.and_then(Self::read_number)
+    }
+
+    fn pattern() -> String {
+        let (number, zero) = (number_pattern(ANY, "[0-9_]"), number_pattern("0", "[0_]"));
+        format!("^\\s*(\\+?{number}|-{zero})([eE][+-]?[0-9]+)?\\s*%?\\s*$")
+    }
+
+    fn schema() -> Schema {
+        let text = json_schema!({ "type": "string", "pattern": Self::pattern() });
+        let number = json_schema!({ "type": "number", "minimum": 0 });
+        json_schema!({ "description": format!("Quantity: {}.", Self::EXPECTED), "anyOf": [text, number] })
     }
 
     fn read_number(number: f64) -> Result<Self, String> {
@@ -205,23 +290,45 @@ pub(crate) fn size_text(size: Bytes) -> String {
     exact(size.0, &[("MiB", 1_048_576), ("KiB", 1024), ("B", 1)])
 }
 
-/// Declares a module for serde's `with`.
+/// What a schema says of the quantity that `_read` takes.
+pub(crate) fn schema_of<T: QuantityText, V>(_read: impl Fn(T) -> V) -> Schema {
+    T::schema()
+}
+
+/// Declares what serde's `with` needs to read and to write, and schemars' to describe. It is a type because the latter
+/// wants one, and in lower case because the former is used to modules.
 macro_rules! with {
     ($(#[$doc:meta])* $name:ident, $value:ty, $read:expr, $write:expr) => {
         $(#[$doc])*
-        pub(crate) mod $name {
-            use super::*;
+        #[allow(non_camel_case_types)]
+        pub(crate) enum $name {}
 
-            pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<$value, D::Error> {
-                read(from).map($read)
+        impl $name {
+            pub(crate) fn deserialize<'de, D>(from: D) -> Result<$value, D::Error>
+            where
+                D: serde::Deserializer<'de>,
+            {
+                $crate::scenario::quantity_text::read(from).map($read)
             }
 
             pub(crate) fn serialize<S: serde::Serializer>(value: &$value, to: S) -> Result<S::Ok, S::Error> {
                 serde::Serialize::serialize(&$write(*value), to)
             }
         }
+
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).trim_start_matches("some_").into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::scenario::quantity_text::schema_of::<_, $value>($read)
+            }
+        }
     };
 }
+
+pub(crate) use with;
 
 with!(
     /// A duration.
@@ -236,34 +343,26 @@ with!(
     size, Bytes, |size: Bytes| size, size_text
 );
 with!(
+    /// A size, where there is one.
+    some_size, Option<Bytes>, Some, |size: Option<Bytes>| size.map(size_text)
+);
+with!(
+    /// A duration, where there is one.
+    some_duration, Option<Nanos>, Some, |time: Option<Nanos>| time.map(time_text)
+);
+with!(
+    /// A rate.
+    rate, BitRate, |rate: BitRate| rate, rate_text
+);
+with!(
+    /// A rate, where there is one.
+    some_rate, Option<BitRate>, Some, |rate: Option<BitRate>| rate.map(rate_text)
+);
+with!(
     /// A share of one.
     share, f64, |share: Share| share.0, std::convert::identity
 );
-
-impl<'de> serde::Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from)
-    }
-}
-
-impl serde::Serialize for Share {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_f64(self.0)
-    }
-}
-
-/// A rate in the dress of a scenario file.
-#[derive(Copy, Clone)]
-pub(crate) struct RateText(pub(crate) BitRate);
-
-impl<'de> serde::Deserialize<'de> for RateText {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        read(from).map(Self)
-    }
-}
-
-impl serde::Serialize for RateText {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&rate_text(self.0))
-    }
-}
+with!(
+    /// A share of one, where there is one.
+    some_share, Option<f64>, |share: Share| Some(share.0), std::convert::identity
+);

@@ -56,6 +56,8 @@ pub(super) enum Swatch {
     Point(RGBColor),
     /// A line.
     Line(RGBColor),
+    /// A broken line.
+    Dashes(RGBColor),
     /// A broken line in a band.
     Band(RGBColor),
     /// A bar.
@@ -71,6 +73,9 @@ pub(super) fn legend(area: &super::Area<'_>, left: i32, names: &[(Swatch, String
             Swatch::Point(colour) => area.draw(&Circle::new((x + 12, y), 4, colour.mix(0.6).filled()))?,
             Swatch::Line(colour) => {
                 area.draw(&PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(3)))?;
+            }
+            Swatch::Dashes(colour) => {
+                area.draw(&dashed((x, y), (x + 24, y), 3, 4, colour.stroke_width(2)))?
             }
             Swatch::Band(colour) => {
                 area.draw(&Rectangle::new([(x, y - 7), (x + 24, y + 7)], colour.mix(0.16).filled()))?;

@@ -16,6 +16,8 @@ pub(crate) struct Mark {
     pub(crate) low: f64,
     /// Upper end of its interval.
     pub(crate) high: f64,
+    /// Whether it can be identified there.
+    pub(crate) inside: bool,
 }
 
 /// One small chart.
@@ -53,7 +55,11 @@ impl Panel for Judged {
             legend.draw(&Text::new(method.clone(), (x + 18, 4), label(15, INK)))?;
             x += 40 + 8 * method.chars().count() as i32;
         }
-        legend.draw(&Text::new("line: estimate = truth", (x + 8, 4), label(14, GREY)))?;
+        legend.draw(&Text::new(
+            "line: estimate = truth; hollow: where it cannot be identified",
+            (x + 8, 4),
+            label(14, GREY),
+        ))?;
         let rows = self.cells.len().div_ceil(COLUMNS).max(1);
         for (cell, area) in
             self.cells.iter().zip(rest.split_evenly((rows, COLUMNS.min(self.cells.len().max(1)))))
@@ -97,9 +103,11 @@ impl Judged {
                 PathElement::new(ends, colour.mix(0.5).stroke_width(1))
             });
             chart.draw_series(intervals)?;
-            let points = series
-                .iter()
-                .map(|mark| Circle::new((mark.truth, mark.estimate), 3, colour.mix(0.7).filled()));
+            let points = series.iter().map(|mark| {
+                let style = colour.mix(0.7);
+                let style = if mark.inside { style.filled() } else { style.stroke_width(1) };
+                Circle::new((mark.truth, mark.estimate), 3, style)
+            });
             chart.draw_series(points)?;
         }
         Ok(())

@@ -5,6 +5,7 @@ mod gaps;
 mod histogram;
 mod ink;
 mod judged;
+mod ratios;
 mod sizes;
 mod waterfall;
 
@@ -12,6 +13,7 @@ pub(crate) use delays::Delays;
 pub(crate) use gaps::Gaps;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
+pub(crate) use ratios::{Ratios, Sized};
 pub(crate) use sizes::Sizes;
 
 use anyhow::{Context, Result, anyhow, bail};

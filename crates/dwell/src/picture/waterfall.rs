@@ -1,6 +1,6 @@
 //! Where the time goes: one bar for each part, each beginning where the one above ends.
 
-use super::ink::{BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, SKY, dashed, held, label};
+use super::ink::{BLUE, GREEN, GREY, INK, ORANGE, PALE, PURPLE, SKY, VERMILLION, dashed, held, label};
 use super::{Area, Panel};
 use crate::waterfall::{Bars, Extent};
 use anyhow::Result;
@@ -10,7 +10,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 const ROW: i32 = 52;
 const NAMES: i32 = 190;
 const FIGURES: i32 = 210;
-const COLOURS: [RGBColor; 5] = [SKY, GREY, PURPLE, ORANGE, BLUE];
+const COLOURS: [RGBColor; 6] = [SKY, GREY, PURPLE, VERMILLION, ORANGE, BLUE];
 
 impl Panel for Bars {
     fn height(&self) -> u32 {

@@ -1,5 +1,6 @@
 //! `dwell delay`: one-way delay, what the clocks do, and loss.
 
+use super::coalescence::measure_coalescence;
 use super::ppt::{PptMethod, Stamps};
 use super::{Measuring, capacity, insert_findings, measure, warnings};
 use crate::cli::Output;
@@ -49,15 +50,22 @@ pub(crate) struct Delay {
 /// Name of the measurement in records.
 pub(crate) const STAGE: &str = "delay";
 
-/// Ready to probe. Without an application stage to take off, the kernel's stamps are used.
+/// Ready to probe.
 pub(crate) fn build(facts: &PathFacts, stage: Option<&Finding>) -> OneWayDelay {
-    let correction = match stage {
+    OneWayDelay::new(
+        OneWayDelayConfig { correction: correction(stage), ..OneWayDelayConfig::default() },
+        facts,
+    )
+}
+
+/// What takes the receiving host's share off: without an application stage to take off, its kernel's stamps.
+pub(crate) fn correction(stage: Option<&Finding>) -> Correction {
+    match stage {
         Some(Finding::Value { value, low, high, .. }) => {
             Correction::Stage(Estimate { value: *value, low: *low, high: *high })
         }
         _ => Correction::Stamps,
-    };
-    OneWayDelay::new(OneWayDelayConfig { correction, ..OneWayDelayConfig::default() }, facts)
+    }
 }
 
 /// The application stage that the run knows by now.
@@ -93,6 +101,7 @@ impl Measuring for Delay {
         capacity::measure_end_link(run)?;
         let mut stage = None;
         if self.stamps == Vantage::Application {
+            measure_coalescence(run)?;
             let mut knee = PptMethod::Knee.build(Vantage::Application, None, run.seed(), run.facts());
             let (report, _) = run.measure(PptMethod::Knee.name(), &mut *knee)?;
             stage = stage_of(Some(&report));

@@ -2,11 +2,13 @@
 
 pub(crate) mod agent;
 pub(crate) mod capacity;
+pub(crate) mod coalescence;
 pub(crate) mod delay;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod lab;
 pub(crate) mod path;
+pub(crate) mod plan;
 pub(crate) mod ppt;
 pub(crate) mod replay;
 

@@ -1,7 +1,8 @@
 //! `dwell path`: where the time goes, as one waterfall.
 
-use super::ppt::{PptMethod, coalescence, kernel_truth, sweep};
-use super::{Measuring, capacity, delay, insert_findings, measure, warnings};
+use super::coalescence::measure_coalescence;
+use super::ppt::{PptMethod, kernel_truth, sweep};
+use super::{Measuring, capacity, coalescence, delay, insert_findings, measure, warnings};
 use crate::cli::Output;
 use crate::figure::cells;
 use crate::picture::Panel;
@@ -18,8 +19,8 @@ use std::fmt::Write as _;
 
 /// Show where a packet's time goes on the way to a host
 ///
-/// Measures the end link, the application stage and the one-way delay, and puts them together as one waterfall: the
-/// sending host, the path, the end link, the receiver's kernel, the receiver's application.
+/// Measures the end link, interrupt coalescence, the application stage and the one-way delay, and puts them together
+/// as one waterfall: the sending host, the path, the end link, the receiver's NIC, its kernel, its application.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell path 192.0.2.7
@@ -48,6 +49,7 @@ fn name(part: &Part) -> &'static str {
         Quantity::SenderHost => "sender host",
         Quantity::Path => "path",
         Quantity::EndLink => "end link",
+        Quantity::NicHold => "receiver's NIC",
         Quantity::KernelStage => "receiver's kernel",
         Quantity::ApplicationStage => "receiver's application",
         other => other.name(),
@@ -57,7 +59,8 @@ fn name(part: &Part) -> &'static str {
 fn waterfall(finished: &Finished) -> Option<Waterfall> {
     let (knee, delay) = (finished.report(KNEE.name())?, finished.report(delay::STAGE)?);
     let capacity = finished.report(capacity::STAGE)?.finding(Quantity::EndLinkCapacity);
-    Some(Waterfall::new(knee, delay, &capacity, finished.facts.min_size))
+    let hold = finished.report(coalescence::STAGE)?.finding(Quantity::NicHold);
+    Some(Waterfall::new(knee, delay, &capacity, &hold, finished.facts.min_size))
 }
 
 fn bars(waterfall: &Waterfall) -> Bars {
@@ -87,6 +90,7 @@ impl Measuring for Path {
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
         capacity::measure_end_link(run)?;
+        measure_coalescence(run)?;
         let mut knee = KNEE.build(Vantage::Application, None, run.seed(), run.facts());
         run.measure(KNEE.name(), &mut *knee)?;
         let mut method = delay::build(run.facts(), None);
@@ -121,7 +125,7 @@ impl Measuring for Path {
                 document.insert(stage.replace('-', "_"), Value::Object(findings));
             }
         }
-        document.insert("coalescence".into(), coalescence());
+        document.insert("coalescence".into(), coalescence::document(finished));
         document.insert("kernel_truth".into(), kernel_truth(finished, KNEE.name()));
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())

@@ -1,6 +1,7 @@
 //! `dwell ppt`: how long the remote host keeps a packet.
 
 use super::capacity::{STAGE, measure_end_link};
+use super::coalescence::{self, measure_coalescence};
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
 use crate::picture::{Gaps, Histogram, Panel};
@@ -155,6 +156,7 @@ impl Measuring for Ppt {
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
         measure_end_link(run)?;
+        measure_coalescence(run)?;
         let mut method = self.method.build(self.stamps, None, run.seed(), run.facts());
         run.measure(self.method.name(), &mut *method)?;
         Ok(())
@@ -175,7 +177,7 @@ impl Measuring for Ppt {
         insert_findings(document, report, &QUANTITIES)?;
         let capacity = end_link(finished).unwrap_or_else(|| report.finding(Quantity::EndLinkCapacity));
         document.insert("end_link_capacity".into(), serde_json::to_value(capacity)?);
-        document.insert("coalescence".into(), coalescence());
+        document.insert("coalescence".into(), coalescence::document(finished));
         document.insert("kernel_truth".into(), kernel_truth(finished, self.method.name()));
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())
@@ -272,10 +274,4 @@ pub(crate) fn kernel_truth(finished: &Finished, stage: &str) -> Value {
         let [p25, p50, p75] = quartiles.map(|ns| Nanos::from_f64(ns).0);
         json!({ "ppt_heading_ns": { "p25": p25, "p50": p50, "p75": p75 } })
     })
-}
-
-/// No method of this version tells whether a NIC coalesces interrupts; null is 'not known'.
-pub(crate) fn coalescence() -> Value {
-    let period = Finding::unmeasurable("this version has no method for interrupt coalescence");
-    json!({ "present": null, "kind": null, "period": period })
 }

@@ -61,6 +61,9 @@ pub struct Break {
     pub late: f64,
     /// Pairs whose P_t waited.
     pub waited: usize,
+    /// Nats by which z decides who waited, rather than the dispersion x. A program is done with P_h when it is done:
+    /// z decides. A NIC that holds packets back for a fixed time knows nothing of the program: x decides.
+    pub by_program: f64,
 }
 
 impl Break {
@@ -287,6 +290,14 @@ fn border(
     Some((evened(samples, slope), Estimate { value, low, high }))
 }
 
+/// How much better a border on z parts the pairs that waited from the others than one on x does.
+fn by_program(order: &[Even], waits: impl Fn(&Even) -> bool + Copy) -> f64 {
+    let best = |order: &[Even]| profile(order, waits).into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let mut by_dispersion = order.to_vec();
+    by_dispersion.sort_by(|a, b| a.dispersion.total_cmp(&b.dispersion));
+    best(order) - best(&by_dispersion)
+}
+
 /// So many pairs next to the border, on its upper side, tell how many are late.
 const BESIDE: usize = 40;
 
@@ -323,6 +334,7 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
         differential,
         late,
         waited: gaps.len(),
+        by_program: by_program(order, waits),
         delay,
     }
 }

@@ -34,11 +34,17 @@
 //!   large). The first does not move D, whose evidence is one-sided: nothing but z > D lets P_t wait. The second
 //!   widens the interval of A. Where the path is so busy that hardly any packet passes without waiting, a bound is
 //!   all that is left.
+//! - Interrupt coalescence holds packets back for up to a period T of its own, and then the break lies at T where A
+//!   is shorter (host-delay.md, section 5): only 'A at most T' is said. Whether the receiver coalesces is what
+//!   [`coalescence`](crate::coalescence) finds; where nothing is known of it, the pairs themselves are asked: a program
+//!   decides on the axis z who waits, a timer on the axis x, and where they do not tell, a bound is all that is said.
 //! - A program that never sleeps (busy polling) has no jump at the break; D is then found from the hinge, less sharply.
 
 mod fit;
+mod held;
 mod verdict;
 
+use crate::coalescence::Coalesced;
 use crate::gap;
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
@@ -93,6 +99,8 @@ pub struct Knee {
     resolution: Nanos,
     /// The smallest dispersion that the path delivers, where its narrowest link is known.
     floor: Nanos,
+    /// How the receiver coalesces interrupts, where it is known.
+    coalescence: Option<Coalesced>,
     samples: Vec<Sample>,
     origin: Option<(Nanos, Nanos)>,
     asked: usize,
@@ -116,6 +124,7 @@ impl Knee {
                 .flatten()
                 .min()
                 .map_or(Nanos::ZERO, |capacity| capacity.time_for(facts.min_size + INTER_FRAME_GAP)),
+            coalescence: facts.coalescence,
             samples: Vec::new(),
             origin: None,
             asked: 0,
@@ -237,7 +246,7 @@ impl Method for Knee {
     fn report(&self) -> Report {
         let fit = self.fit();
         let report = match self.config.stamps {
-            Vantage::Application => self.application_report(&fit),
+            Vantage::Application => self.unless_held(self.application_report(&fit), &fit),
             Vantage::Capture => self.capture_report(&fit),
         };
         self.with_doubts(report, &fit)

@@ -120,7 +120,7 @@ impl Knee {
     /// bounds, is the kernel's.
     pub(super) fn capture_report(&self, fit: &Fit) -> Report {
         let before = "capture stamps are taken before the packet reaches the program";
-        let seen = self.application_report(fit);
+        let seen = self.unless_held(self.application_report(fit), fit);
         let mut report = Report::new("knee", Vantage::Capture)
             .with(Quantity::KernelStage, seen.finding(Quantity::ApplicationStage));
         for quantity in [Quantity::ApplicationStage, Quantity::PptHeading, Quantity::PptTrailing] {

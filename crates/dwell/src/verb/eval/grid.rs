@@ -1,14 +1,16 @@
 //! What a grid file says: worlds, conditions, methods.
 
+use super::key::{plain, set_all};
+use super::method::MethodSpec;
+use super::place::{Only, Place};
+use super::published::Published;
 use crate::failure::bad_argument;
-use crate::verb::ppt::PptMethod;
-use crate::verb::{capacity, delay};
 use anyhow::{Context, Result, anyhow};
-use dwell_core::capacity::EndLink;
-use dwell_core::{Finding, Method, PathFacts, Quantity, Vantage};
+use dwell_core::Quantity;
 use dwell_sim::{Ranges, Scenario, ScenarioError};
-use serde::Deserialize;
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -23,21 +25,24 @@ pub(super) struct Grid {
     pub(super) world: EvalWorld,
     /// Runs of each condition.
     pub(super) runs: u32,
-    /// What each run measures, one after another.
-    #[serde(rename = "method")]
-    pub(super) methods: Vec<MethodSpec>,
+    /// What each run measures, one after another, where its block does not say otherwise.
+    #[serde(rename = "method", default)]
+    methods: Vec<MethodSpec>,
     /// The quantities that get rows; all that a method finds, where none is named.
     #[serde(default)]
     quantities: Vec<Quantity>,
     #[serde(rename = "block")]
     blocks: Vec<Block>,
+    /// Figures of a paper, to stand beside ours.
+    #[serde(default)]
+    pub(super) published: Vec<Published>,
     /// The file itself.
     #[serde(skip)]
     file: PathBuf,
 }
 
 /// The worlds that know the truth.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum EvalWorld {
     /// A testbed on this machine's kernel.
@@ -46,106 +51,40 @@ pub(super) enum EvalWorld {
     Sim,
 }
 
-impl EvalWorld {
-    /// Its name in rows.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Lab => "lab",
-            Self::Sim => "sim",
-        }
-    }
-}
-
-/// A method with the stamps that it reads.
-#[derive(Copy, Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct MethodSpec {
-    pub(super) name: MethodName,
-    #[serde(default)]
-    pub(super) stamps: Vantage,
-    /// Probes, where they are to be others than the method's usual: at most so many for `knee`, so many of each size
-    /// for the published ones.
-    probes: Option<usize>,
-}
-
-/// Every method that can be judged.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum MethodName {
-    Knee,
-    Salehin2015,
-    Salehin2017,
-    EndLink,
-    Delay,
-}
-
-impl MethodName {
-    /// Its name in records and rows.
-    pub(super) const fn stage(self) -> &'static str {
-        match self {
-            Self::Knee => PptMethod::Knee.name(),
-            Self::Salehin2015 => PptMethod::Salehin2015.name(),
-            Self::Salehin2017 => PptMethod::Salehin2017.name(),
-            Self::EndLink => capacity::STAGE,
-            Self::Delay => delay::STAGE,
-        }
-    }
-}
-
-impl MethodSpec {
-    /// Ready to probe a path of which so much is known; `stage` is the application stage, where it was found.
-    pub(super) fn build(&self, seed: u64, facts: &PathFacts, stage: Option<&Finding>) -> Box<dyn Method> {
-        let ppt = |method: PptMethod| method.build(self.stamps, self.probes, seed, facts);
-        match self.name {
-            MethodName::Knee => ppt(PptMethod::Knee),
-            MethodName::Salehin2015 => ppt(PptMethod::Salehin2015),
-            MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
-            MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),
-            // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
-            MethodName::Delay => Box::new(delay::build(facts, stage.filter(|_| self.needs_stage()))),
-        }
-    }
-
-    /// Whether it rests on the application stage that `knee` finds before it.
-    pub(super) fn needs_stage(&self) -> bool {
-        self.name == MethodName::Delay && self.stamps == Vantage::Application
-    }
-
-    /// Name of its measurement: the same method may read other stamps in another one.
-    pub(super) fn stage(&self) -> String {
-        match self.stamps {
-            Vantage::Application => self.name.stage().to_owned(),
-            Vantage::Capture => format!("{}-capture", self.name.stage()),
-        }
-    }
-
-    /// Whether the trains that `other` sent are those that this one would send: only the stamps differ that they
-    /// read. The sweep of `knee` goes where its stamps lead it.
-    pub(super) fn shares_trains_with(&self, other: &Self) -> bool {
-        let published = matches!(self.name, MethodName::Salehin2015 | MethodName::Salehin2017);
-        published && self.name == other.name && self.probes == other.probes
-    }
-}
-
 /// Conditions of one kind: a scenario with some of its keys varied, or scenarios drawn at random.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block {
     name: String,
+    /// What its runs measure, instead of the grid's methods.
+    #[serde(rename = "method", default)]
+    methods: Vec<MethodSpec>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
-    /// Keys of the scenario, each with the values that it takes; every combination is a condition.
+    /// Keys of the scenario that every condition sets alike.
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    /// Keys of the scenario, each with the values that it takes; every combination is a condition. Keys parted by
+    /// commas take the same value.
     #[serde(default)]
     axis: BTreeMap<String, Vec<Value>>,
     /// So many scenarios drawn at random.
     #[serde(default)]
     random: u32,
+    /// The largest load that a link of them may have.
+    load: Option<f64>,
 }
 
 /// One condition.
 #[derive(Clone, Debug)]
 pub(super) struct Condition {
-    /// Name of the block, and the keys that differ from its base.
+    /// Name of its block.
+    pub(super) block: String,
+    /// Its place in the block, from 0.
+    pub(super) number: u32,
+    /// What its runs measure.
+    pub(super) methods: Vec<MethodSpec>,
+    /// Name of the block, and the keys that differ from condition to condition.
     pub(super) settings: BTreeMap<String, Value>,
     /// All of it.
     pub(super) scenario: Scenario,
@@ -166,6 +105,31 @@ impl Grid {
             return Err(bad_argument(anyhow!("{}: runs: at least 1", file.display())));
         }
         grid.file = file.to_owned();
+        let wrong = |block: &Block, rule: &str| Err(grid.wrong(block, &anyhow!("{rule}")));
+        let mut names = BTreeSet::new();
+        for block in &grid.blocks {
+            if block.name.is_empty() || block.name.contains(':') {
+                return wrong(
+                    block,
+                    "a name needs letters, and no colon: `--only BLOCK:CONDITION:RUN` has them",
+                );
+            }
+            if !names.insert(&block.name) {
+                return wrong(block, "there are two of this name");
+            }
+            if grid.methods.is_empty() && block.methods.is_empty() {
+                return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
+            }
+        }
+        for published in &grid.published {
+            if let Some(problem) = published.problem(&names) {
+                return Err(bad_argument(anyhow!(
+                    "{}: published, {}: {problem}",
+                    file.display(),
+                    published.at
+                )));
+            }
+        }
         Ok(grid)
     }
 
@@ -174,54 +138,134 @@ impl Grid {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
     }
 
-    /// All conditions, block by block, or those of one block.
-    pub(super) fn conditions(&self, only: Option<&str>, seed: u64) -> Result<Vec<Condition>> {
+    /// All conditions, block by block.
+    pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
         let mut conditions = Vec::new();
-        for block in self.blocks.iter().filter(|block| only.is_none_or(|only| only == block.name)) {
+        for block in &self.blocks {
             match (&block.base, block.random) {
-                (Some(base), 0) => {
-                    for settings in block.settings().map_err(|error| self.wrong(block, &error))? {
-                        conditions.push(self.varied(block, base, settings)?);
+                (Some(base), 0) if block.load.is_none() => {
+                    for (settings, number) in
+                        block.settings().map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
+                    {
+                        conditions.push(self.varied(block, number, base, settings)?);
                     }
                 }
-                (None, 1..) if block.axis.is_empty() => {
-                    conditions.extend((0..block.random).map(|i| block.drawn(seed, i)));
+                (None, 1..) if block.axis.is_empty() && block.set.is_empty() => {
+                    conditions.extend((0..block.random).map(|number| self.drawn(block, seed, number)));
                 }
                 _ => {
-                    let rule = anyhow!("needs either `base`, with an `axis` or without, or `random`");
+                    let rule = anyhow!(
+                        "needs either `base`, with `set` and `axis` or without, or `random`, with `load` or without"
+                    );
                     return Err(self.wrong(block, &rule));
                 }
             }
         }
         if conditions.is_empty() {
-            return Err(bad_argument(anyhow!("{}: there is no such condition", self.file.display())));
+            return Err(bad_argument(anyhow!("{}: there are no conditions", self.file.display())));
         }
         Ok(conditions)
     }
 
-    fn varied(&self, block: &Block, base: &Path, mut settings: BTreeMap<String, Value>) -> Result<Condition> {
+    /// Every run of `conditions` that `only` names, each with its condition; all of them, where it names none.
+    pub(super) fn runs<'a>(
+        &self,
+        conditions: &'a [Condition],
+        only: Option<&Only>,
+    ) -> Result<Vec<(&'a Condition, Place)>> {
+        let all = conditions.iter().flat_map(|condition| {
+            let block = &condition.block;
+            let place = move |run| Place { block: block.clone(), condition: condition.number, run };
+            (0..self.runs).map(move |run| (condition, place(run)))
+        });
+        let asked = |place: &Place| {
+            only.is_none_or(|only| {
+                only.block == place.block
+                    && only.condition.is_none_or(|condition| condition == place.condition)
+                    && only.run.is_none_or(|run| run == place.run)
+            })
+        };
+        let runs: Vec<_> = all.filter(|(_, place)| asked(place)).collect();
+        if runs.is_empty() {
+            let names: Vec<&str> = self.blocks.iter().map(|block| block.name.as_str()).collect();
+            return Err(bad_argument(anyhow!(
+                "{}: there is no such condition or run; the blocks are `{}`, with {} runs of each condition",
+                self.file.display(),
+                names.join("`, `"),
+                self.runs
+            )));
+        }
+        Ok(runs)
+    }
+
+    /// What identifies the grid: its text, and every condition that comes of it.
+    pub(super) fn digest(&self, conditions: &[Condition]) -> Result<String> {
+        let text = std::fs::read(&self.file).map_err(bad_argument)?;
+        let mut digest = Sha256::new_with_prefix(text);
+        conditions.iter().for_each(|condition| digest.update(condition.scenario.to_toml()));
+        Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn varied(
+        &self,
+        block: &Block,
+        number: u32,
+        base: &Path,
+        mut settings: BTreeMap<String, Value>,
+    ) -> Result<Condition> {
         let base = self.file.parent().unwrap_or(Path::new("")).join(base);
         // Read as a scenario first: its mistakes are told with their lines.
         Scenario::load(&base).map_err(bad_argument)?;
         let text = std::fs::read_to_string(&base).map_err(bad_argument)?;
         let mut scenario: Value = Value::Table(text.parse::<Table>().map_err(bad_argument)?);
-        for (key, value) in &settings {
-            set(&mut scenario, key, value.clone()).map_err(|error| self.wrong(block, &error))?;
+        for (key, value) in block.set.iter().chain(&settings) {
+            set_all(&mut scenario, key, value).map_err(|error| self.wrong(block, &error))?;
         }
         let name = base.display().to_string();
         let told = |settings: &BTreeMap<String, Value>| {
-            let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            let told: Vec<String> =
+                settings.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect();
             told.join(", ")
         };
         let scenario = Scenario::parse(&name, &toml::to_string(&scenario)?).map_err(|error| match error {
             // The line is one of a text that nobody has seen.
             ScenarioError::Wrong { key, problem, .. } => {
-                self.wrong(block, &anyhow!("{name} with {}: {key}: {problem}", told(&settings)))
+                let all = block.set.clone().into_iter().chain(settings.clone()).collect();
+                self.wrong(block, &anyhow!("{name} with {}: {key}: {problem}", told(&all)))
             }
             other => bad_argument(other),
         })?;
         settings.insert("block".to_owned(), Value::String(block.name.clone()));
-        Ok(Condition { settings, scenario })
+        Ok(self.condition(block, number, settings, scenario))
+    }
+
+    /// The scenario of number `number`; its name says how to draw it again.
+    fn drawn(&self, block: &Block, seed: u64, number: u32) -> Condition {
+        let usual = Ranges::default();
+        let load = block.load.map_or(usual.load.clone(), |most| *usual.load.start()..=most);
+        let seed = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(number));
+        let scenario = Scenario::random(seed, &Ranges { load, ..usual });
+        let rate = scenario.links.last().and_then(|link| link.rate);
+        let settings = [
+            ("block", Value::String(block.name.clone())),
+            ("scenario", Value::String(scenario.name.clone())),
+            ("hops", Value::Integer(scenario.links.len() as i64)),
+            ("end_link", Value::String(rate.map_or_else(|| "unshaped".to_owned(), |rate| rate.to_string()))),
+            ("nic", Value::String(scenario.destination.nic.kind().to_string())),
+        ];
+        let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        self.condition(block, number, settings, scenario)
+    }
+
+    fn condition(
+        &self,
+        block: &Block,
+        number: u32,
+        settings: BTreeMap<String, Value>,
+        scenario: Scenario,
+    ) -> Condition {
+        let methods = if block.methods.is_empty() { &self.methods } else { &block.methods };
+        Condition { block: block.name.clone(), number, methods: methods.clone(), settings, scenario }
     }
 
     fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {
@@ -230,22 +274,7 @@ impl Grid {
 }
 
 impl Block {
-    /// The scenario of number `i`; its name says how to draw it again.
-    fn drawn(&self, seed: u64, i: u32) -> Condition {
-        let scenario =
-            Scenario::random(seed.wrapping_mul(1_000_003).wrapping_add(u64::from(i)), &Ranges::default());
-        let rate = scenario.links.last().and_then(|link| link.rate);
-        let settings = [
-            ("block", Value::String(self.name.clone())),
-            ("scenario", Value::String(scenario.name.clone())),
-            ("hops", Value::Integer(scenario.links.len() as i64)),
-            ("end_link", Value::String(rate.map_or_else(|| "unshaped".to_owned(), |rate| rate.to_string()))),
-        ];
-        let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        Condition { settings, scenario }
-    }
-
-    /// The keys that each condition sets.
+    /// What each condition sets by the axes.
     fn settings(&self) -> Result<Vec<BTreeMap<String, Value>>> {
         let mut all = vec![BTreeMap::new()];
         for (key, values) in &self.axis {
@@ -266,46 +295,6 @@ impl Block {
     }
 }
 
-/// Sets `key`, such as `links.last.rate` or `links.1.cross.0.load`, in a scenario.
-fn set(scenario: &mut Value, key: &str, value: Value) -> Result<()> {
-    let mut at = scenario;
-    let mut steps = key.split('.').peekable();
-    while let Some(step) = steps.next() {
-        let last = steps.peek().is_none();
-        at = match at {
-            Value::Table(table) if last => {
-                table.insert(step.to_owned(), value);
-                return Ok(());
-            }
-            // A distribution given as a plain time may be replaced by a table of its parameters.
-            Value::Table(table) => {
-                let entry = table.entry(step).or_insert_with(|| Value::Table(Table::new()));
-                if !entry.is_table() && !entry.is_array() {
-                    *entry = Value::Table(Table::new());
-                }
-                entry
-            }
-            Value::Array(items) => {
-                let count = items.len();
-                let index = match step {
-                    "last" => count.checked_sub(1),
-                    number => number.parse().ok(),
-                };
-                let item = index.and_then(|index| items.get_mut(index));
-                let item =
-                    item.ok_or_else(|| anyhow!("{key}: `{step}`: there are {count}, counted from 0"))?;
-                if last {
-                    *item = value;
-                    return Ok(());
-                }
-                item
-            }
-            _ => return Err(anyhow!("{key}: nothing stands under `{step}`")),
-        };
-    }
-    Err(anyhow!("an empty key"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,7 +306,7 @@ mod tests {
         std::fs::write(folder.path().join("base.toml"), BASE)?;
         let file = folder.path().join("grid.toml");
         std::fs::write(&file, text)?;
-        Grid::load(&file)?.conditions(None, 1)
+        Grid::load(&file)?.conditions(1)
     }
 
     const HEAD: &str = "world = \"sim\"\nruns = 2\n[[method]]\nname = \"knee\"\n";
@@ -359,5 +348,48 @@ mod tests {
         assert!(error.contains("grid.toml: block `b`") && error.contains("links"), "{error}");
         let error = told(&block("\"destination.spin\" = []"));
         assert!(error.contains("axis destination.spin has no values"), "{error}");
+    }
+
+    #[test]
+    fn settings_of_a_block_are_no_axis() {
+        let block = "[[block]]\nname = \"b\"\nbase = \"base.toml\"\nset = { destination = { spin = \"7 us\" } }\n\
+                     [block.axis]\n\"destination.nic\" = [\"none\", { hold = { period = \"25 us\" } }]\n";
+        let conditions = grid(&format!("{HEAD}{block}")).unwrap();
+        assert_eq!(conditions.len(), 2);
+        assert_eq!(conditions[1].scenario.destination.spin.median().0, 7_000);
+        assert_eq!(conditions[1].scenario.destination.nic.period().map(|period| period.0), Some(25_000));
+        let keys: Vec<&str> = conditions[1].settings.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["block", "destination.nic"]);
+    }
+
+    #[test]
+    fn a_part_of_a_grid_is_made_of_the_same_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("grid.toml");
+        let blocks = "[[block]]\nname = \"a\"\nrandom = 3\n[[block]]\nname = \"b\"\nrandom = 4\n";
+        std::fs::write(&file, format!("{HEAD}{blocks}")).unwrap();
+        let grid = Grid::load(&file).unwrap();
+        let conditions = grid.conditions(1).unwrap();
+        let places = |only: Option<&str>| {
+            let only = only.map(|only| only.parse().unwrap());
+            grid.runs(&conditions, only.as_ref())
+                .map(|runs| runs.into_iter().map(|(_, place)| place.to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(places(None).unwrap().len(), 14);
+        assert_eq!(places(Some("b:2")).unwrap(), ["b:2:0", "b:2:1"]);
+        assert_eq!(places(Some("b:3:1")).unwrap(), ["b:3:1"]);
+        assert!(places(Some("b:4")).unwrap_err().to_string().contains("the blocks are `a`, `b`"));
+        assert_eq!(grid.digest(&conditions).unwrap(), grid.digest(&conditions).unwrap());
+        assert_ne!(grid.digest(&conditions).unwrap(), grid.digest(&grid.conditions(2).unwrap()).unwrap());
+    }
+
+    #[test]
+    fn names_of_blocks_can_be_told_apart() {
+        let told = |names: [&str; 2]| {
+            let blocks = names.map(|name| format!("[[block]]\nname = \"{name}\"\nrandom = 1\n"));
+            format!("{:#}", grid(&format!("{HEAD}{}", blocks.concat())).unwrap_err())
+        };
+        assert!(told(["a", "a"]).contains("block `a`: there are two"));
+        assert!(told(["a:1", "b"]).contains("no colon"));
     }
 }

@@ -1,64 +1,70 @@
-//! What came of each run, method and quantity, and the score of each cell.
+//! What came of each run, method and quantity.
 
-use dwell_core::truth::{Judgement, Score, Verdict};
+use super::grid::EvalWorld;
+use super::key;
+use super::place::Place;
+use dwell_core::truth::{Judgement, Verdict};
 use dwell_core::{Effort, Finding, Quantity, Side, Unit, Vantage};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Value;
 
 /// One run, method and quantity. The names are fixed by the architecture (section 3).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Row {
-    pub(super) world: &'static str,
+    pub(super) world: EvalWorld,
+    /// What `--only` repeats.
+    pub(super) place: Place,
     pub(super) condition: BTreeMap<String, Value>,
     pub(super) run: u32,
     pub(super) method: String,
     pub(super) stamps: Vantage,
     pub(super) quantity: Quantity,
-    #[serde(serialize_with = "rounded")]
     pub(super) truth: Option<f64>,
-    #[serde(serialize_with = "rounded")]
-    estimate: Option<f64>,
-    #[serde(serialize_with = "rounded")]
+    pub(super) estimate: Option<f64>,
     low: Option<f64>,
-    #[serde(serialize_with = "rounded")]
     high: Option<f64>,
-    verdict: Verdict,
+    pub(super) verdict: Verdict,
     pub(super) unit: Option<Unit>,
     /// Why there is no value.
     reason: Option<String>,
+    /// Whether the quantity can be identified here.
+    pub(super) inside: bool,
+    /// Why not.
+    pub(super) outside: Option<String>,
     pub(super) probes: u64,
     pub(super) bytes: u64,
     pub(super) seconds: f64,
-    #[serde(skip)]
-    pub(super) judgement: Judgement,
 }
 
-/// To a thousandth: finer is noise, and harder to read.
-fn rounded<S: serde::Serializer>(figure: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    figure.map(|figure| (figure * 1e3).round() / 1e3).serialize(serializer)
+/// To a thousandth, shares to a millionth: finer is noise, and harder to read. What is judged is what is written, so
+/// that rows read back from a file say the same.
+fn rounded(figure: f64, unit: Option<Unit>) -> f64 {
+    let scale = if unit == Some(Unit::Ratio) { 1e6 } else { 1e3 };
+    (figure * scale).round() / scale
 }
 
-/// Where and when a row was made.
+/// Where and when a row was made, and at what cost.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
-    pub(super) world: &'static str,
+    pub(super) world: EvalWorld,
+    pub(super) place: Place,
     pub(super) condition: BTreeMap<String, Value>,
-    pub(super) run: u32,
     pub(super) method: String,
+    pub(super) stamps: Vantage,
+    pub(super) effort: Effort,
+    pub(super) seconds: f64,
 }
 
 impl Row {
-    /// A finding beside the truth.
+    /// A finding beside the truth; `outside` says why it cannot be had there.
     pub(super) fn new(
         origin: &Origin,
-        stamps: Vantage,
         quantity: Quantity,
-        judgement: Judgement,
-        effort: Effort,
-        seconds: f64,
+        finding: &Finding,
+        truth: Option<f64>,
+        outside: Option<String>,
     ) -> Self {
-        let finding = &judgement.finding;
         let (low, high, unit, reason) = match finding {
             Finding::Value { low, high, unit, .. } => (Some(*low), Some(*high), Some(*unit), None),
             Finding::Bound { bound, side: Side::Upper, unit, reason } => {
@@ -69,26 +75,47 @@ impl Row {
             }
             Finding::Unmeasurable { reason } => (None, None, None, Some(reason.clone())),
         };
-        let Origin { world, condition, run, method } = origin.clone();
+        let Origin { world, place, condition, method, stamps, effort, seconds } = origin.clone();
+        let figure = |figure: Option<f64>| figure.map(|figure| rounded(figure, unit));
         Self {
             world,
+            run: place.run,
+            place,
             condition,
-            run,
             method,
             stamps,
             quantity,
-            truth: judgement.truth,
-            estimate: finding.estimate(),
-            low,
-            high,
+            truth: figure(truth),
+            estimate: figure(finding.estimate()),
+            low: figure(low),
+            high: figure(high),
             verdict: Verdict::from(finding),
             unit,
             reason,
+            inside: outside.is_none(),
+            outside,
             probes: effort.probes,
             bytes: effort.bytes.0,
             seconds,
-            judgement,
         }
+    }
+
+    /// What was found.
+    pub(super) fn finding(&self) -> Finding {
+        let reason = || self.reason.clone().unwrap_or_default();
+        match (self.verdict, self.estimate, self.low, self.high, self.unit) {
+            (Verdict::Value, Some(value), Some(low), Some(high), Some(unit)) => {
+                Finding::value(value, low, high, unit)
+            }
+            (Verdict::Bound, _, Some(low), _, Some(unit)) => Finding::at_least(low, unit, reason()),
+            (Verdict::Bound, _, _, Some(high), Some(unit)) => Finding::at_most(high, unit, reason()),
+            _ => Finding::unmeasurable(reason()),
+        }
+    }
+
+    /// What was found beside what was so.
+    pub(super) fn judgement(&self) -> Judgement {
+        Judgement { truth: self.truth, finding: self.finding() }
     }
 
     /// The condition in a few words.
@@ -103,87 +130,55 @@ impl Row {
 }
 
 /// A method's name; the stamps are told where they are not the program's.
-fn method_text(method: &str, stamps: Vantage) -> String {
+pub(super) fn method_text(method: &str, stamps: Vantage) -> String {
     match stamps {
         Vantage::Application => method.to_owned(),
         Vantage::Capture => format!("{method} (capture)"),
     }
 }
 
-/// The settings of a condition, each by the last part of its key that says something.
-fn condition_text(condition: &BTreeMap<String, Value>) -> String {
-    let plain = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let block = condition.get("block").map(plain).into_iter();
+/// The settings of a condition, the block first.
+pub(super) fn condition_text(condition: &BTreeMap<String, Value>) -> String {
+    let block = condition.get("block").map(key::plain).into_iter();
     let rest = condition.iter().filter(|(key, _)| *key != "block");
-    let told = rest.map(|(key, value)| format!("{} {}", key.rsplit('.').next().unwrap_or(key), plain(value)));
-    block.chain(told).collect::<Vec<_>>().join(", ")
+    block.chain(rest.map(|(key, value)| key::told(key, value))).collect::<Vec<_>>().join(", ")
 }
 
-/// All runs of one condition, method and quantity.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Cell {
-    pub(super) condition: BTreeMap<String, Value>,
-    pub(super) method: String,
-    pub(super) stamps: Vantage,
-    pub(super) quantity: Quantity,
-    pub(super) unit: Option<Unit>,
-    #[serde(flatten)]
-    pub(super) score: Score,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Cell {
-    /// The condition in a few words.
-    pub(super) fn condition_text(&self) -> String {
-        condition_text(&self.condition)
+    fn row(finding: &Finding, truth: Option<f64>) -> Row {
+        let origin = Origin {
+            world: EvalWorld::Sim,
+            place: Place { block: "b".to_owned(), condition: 2, run: 1 },
+            condition: [("block".to_owned(), Value::String("b".to_owned()))].into(),
+            method: "knee".to_owned(),
+            stamps: Vantage::Application,
+            effort: Effort::default(),
+            seconds: 1.25,
+        };
+        Row::new(&origin, Quantity::ApplicationStage, finding, truth, None)
     }
 
-    /// The method with its stamps.
-    pub(super) fn method_text(&self) -> String {
-        method_text(&self.method, self.stamps)
-    }
-}
-
-/// Cells in the order in which their first rows came, and one for each block, method and quantity with all
-/// conditions of the block pooled.
-pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
-    let own = grouped(rows, |row| row.condition.clone());
-    let pooled = grouped(rows, |row| {
-        let block = row.condition.get("block").cloned().into_iter();
-        block
-            .map(|block| {
-                ("block".to_owned(), Value::String(format!("all of {}", block.as_str().unwrap_or("?"))))
-            })
-            .collect()
-    });
-    // Random conditions have one run each: their own cells would say nothing.
-    let several = rows.iter().any(|row| row.run > 0);
-    own.into_iter().filter(|_| several).chain(pooled).collect()
-}
-
-fn grouped(rows: &[Row], condition: impl Fn(&Row) -> BTreeMap<String, Value>) -> Vec<Cell> {
-    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
-    let mut place: BTreeMap<String, usize> = BTreeMap::new();
-    for row in rows {
-        let key = format!("{:?} {} {:?}", condition(row), row.method_text(), row.quantity);
-        let at = *place.entry(key.clone()).or_insert_with(|| {
-            groups.push((key, Vec::new()));
-            groups.len() - 1
-        });
-        groups[at].1.push(row);
-    }
-    let cell = |rows: &[&Row]| {
-        let first = rows[0];
-        Cell {
-            condition: condition(first),
-            method: first.method.clone(),
-            stamps: first.stamps,
-            quantity: first.quantity,
-            unit: rows.iter().find_map(|row| row.unit),
-            score: Score::of(rows.iter().map(|row| &row.judgement)),
+    #[test]
+    fn rows_read_back_as_they_were_and_are_judged_alike() {
+        for finding in [
+            Finding::nanos(31_234.567_89, 30_000.1, 33_000.0),
+            Finding::at_most(6_720.0, Unit::Ns, "smallest dispersion"),
+            Finding::at_least(1e8, Unit::Bps, "hosts"),
+            Finding::value(0.000_123_4, 0.0, 0.001, Unit::Ratio),
+            Finding::flag(true),
+            Finding::unmeasurable("all lost"),
+        ] {
+            let row = row(&finding, Some(31_000.123_456));
+            let text = serde_json::to_string(&row).unwrap();
+            let again: Row = serde_json::from_str(&text).unwrap();
+            assert_eq!(again, row, "{text}");
+            assert_eq!(Verdict::from(&again.finding()), Verdict::from(&finding));
+            assert_eq!(again.judgement(), row.judgement());
         }
-    };
-    groups.iter().map(|(_, rows)| cell(rows)).collect()
+        let ratio = row(&Finding::value(0.000_123_4, 0.0, 0.001, Unit::Ratio), None);
+        assert_eq!(ratio.estimate, Some(0.000_123));
+    }
 }

@@ -1,18 +1,67 @@
-//! An evaluation as tables and as a picture.
+//! An evaluation as text: the worst cases first, then the papers' figures beside ours, then the summary.
 
-use super::rows::{Cell, Row};
+use super::cells::Cell;
+use super::place::Place;
+use super::published::{self, Beside};
+use super::rows::Row;
+use super::worst::worst;
 use crate::figure::{cells as finding_cells, figure, share};
-use crate::picture::{self, Judged, Mark, Panel};
 use crate::screen::table;
-use dwell_core::{Finding, Quantity, Unit};
-use std::collections::BTreeMap;
+use dwell_core::Unit;
 use std::fmt::Write as _;
-use std::time::Duration;
 
-/// One line a run, then one line a cell.
-pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
-    let unit = |unit: Option<Unit>| unit.unwrap_or(Unit::Ns);
-    let mut runs = table(&[
+/// So many of the worst cases are told.
+const WORST: usize = 10;
+/// More rows, or more lines of the summary, are not for a terminal.
+const MOST: usize = 100;
+
+/// All that a person reads of it; `repeat` is the command that makes a run again.
+pub(super) fn text(
+    rows: &[Row],
+    cells: &[Cell],
+    beside: &[Beside],
+    every_run: bool,
+    repeat: &dyn Fn(&Place) -> String,
+) -> String {
+    let mut text = String::new();
+    if every_run || rows.len() <= MOST {
+        let _ = writeln!(text, "{}\n", all(rows));
+    }
+    let worst = worst(rows, WORST);
+    if !worst.is_empty() {
+        let _ = writeln!(text, "The worst cases, each with the command that repeats it:");
+    }
+    for row in worst {
+        let _ = writeln!(text, "{}\n    {}", case(row), repeat(&row.place));
+    }
+    if !beside.is_empty() {
+        let _ = writeln!(text, "\n{}", published::text(beside));
+    }
+    // Of very many conditions, the pooled lines alone.
+    let few = every_run || cells.len() <= MOST;
+    let told = cells.iter().filter(|cell| few || cell.is_pooled());
+    let _ = writeln!(text, "\n{}", summary(told));
+    text
+}
+
+/// A row in words.
+fn case(row: &Row) -> String {
+    let judgement = row.judgement();
+    let [found, sure] = finding_cells(&judgement.finding);
+    let truth = row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(Unit::Ns)));
+    let quantity = row.quantity.name().replace('_', " ");
+    let sure = if sure.is_empty() { sure } else { format!(" ({sure})") };
+    let inside = row.outside.as_ref().map(|why| format!("; outside, as {why}")).unwrap_or_default();
+    format!(
+        "  {}: {} {quantity}: {found}{sure}; true {truth}{inside}",
+        row.condition_text(),
+        row.method_text()
+    )
+}
+
+/// One line a row.
+fn all(rows: &[Row]) -> String {
+    let mut table = table(&[
         "condition",
         "run",
         "method",
@@ -21,130 +70,81 @@ pub(super) fn text(rows: &[Row], cells: &[Cell], took: Duration) -> String {
         "found",
         "95 % interval, or why",
         "error",
+        "inside",
         "probes",
         "bytes",
         "s",
     ]);
     for row in rows {
-        let [found, sure] = finding_cells(&row.judgement.finding);
-        runs.add_row([
+        let judgement = row.judgement();
+        let [found, sure] = finding_cells(&judgement.finding);
+        table.add_row([
             row.condition_text(),
             row.run.to_string(),
             row.method_text(),
             row.quantity.name().replace('_', " "),
-            row.truth.map_or_else(none, |truth| figure(truth, unit(row.unit))),
+            row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(Unit::Ns))),
             found,
             sure,
-            row.judgement.relative_error().map_or_else(none, share),
+            judgement.relative_error().map_or_else(none, share),
+            row.outside.clone().map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
             row.probes.to_string(),
             row.bytes.to_string(),
             format!("{:.1}", row.seconds),
         ]);
     }
-    let mut summary = table(&[
+    table.trim_fmt()
+}
+
+/// One line a cell. Errors and values are those inside the region where the quantity can be identified.
+fn summary<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
+    let mut table = table(&[
         "condition",
         "method",
         "quantity",
         "runs",
+        "inside",
         "values",
         "truth",
         "median error",
         "of truth",
+        "95 % below",
         "worst",
-        "interval holds",
-        "bound holds",
+        "holds: interval",
+        "bound",
+        "outside: interval",
+        "bound",
     ]);
     for cell in cells {
-        let score = &cell.score;
-        summary.add_row([
+        let (score, inside, outside) = (&cell.score, &cell.inside, &cell.outside);
+        let unit = cell.unit.unwrap_or(Unit::Ns);
+        // A median of kinds says nothing; that they are right stands under the intervals that hold.
+        let plain = |value: Option<f64>| {
+            value.filter(|_| !unit.is_named()).map_or_else(none, |value| figure(value, unit))
+        };
+        let part = |value: Option<f64>| value.filter(|_| !unit.is_named()).map_or_else(none, share);
+        table.add_row([
             cell.condition_text(),
             cell.method_text(),
             cell.quantity.name().replace('_', " "),
             score.runs.to_string(),
-            score.values.to_string(),
-            score.truth.map_or_else(none, |truth| figure(truth, unit(cell.unit))),
-            score.median_error.map_or_else(none, |error| figure(error, unit(cell.unit))),
-            score.median_relative_error.map_or_else(none, share),
-            score.worst_relative_error.map_or_else(none, share),
-            score.coverage.map_or_else(none, share),
-            score.bounds_hold.map_or_else(none, share),
+            share(inside.runs as f64 / score.runs.max(1) as f64),
+            inside.values.to_string(),
+            plain(inside.truth),
+            plain(inside.median_error),
+            part(inside.median_relative_error),
+            // What clocks differ by says nothing about how well it can be told.
+            if unit == Unit::Ppm { plain(inside.p95_error) } else { part(inside.p95_relative_error) },
+            part(inside.worst_relative_error),
+            inside.coverage.map_or_else(none, share),
+            inside.bounds_hold.map_or_else(none, share),
+            outside.coverage.map_or_else(none, share),
+            outside.bounds_hold.map_or_else(none, share),
         ]);
     }
-    let mut text = format!("{}\n\n{}\n", runs.trim_fmt(), summary.trim_fmt());
-    let _ = writeln!(text, "{} rows in {:.0} s", rows.len(), took.as_secs_f64());
-    text
+    table.trim_fmt()
 }
 
-fn none() -> String {
+pub(super) fn none() -> String {
     "-".to_owned()
-}
-
-/// The quantity with the most values in rows, and a small chart for each kind of condition.
-pub(super) fn panels(rows: &[Row], cells: &[Cell]) -> (String, Vec<Box<dyn Panel>>) {
-    let mut count: BTreeMap<Quantity, usize> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.unit == Some(Unit::Ns) && row.truth.is_some()) {
-        *count.entry(row.quantity).or_default() += 1;
-    }
-    let preferred = [Quantity::ApplicationStage].into_iter().find(|quantity| count.contains_key(quantity));
-    let Some(quantity) = preferred.or_else(|| count.iter().max_by_key(|(_, n)| **n).map(|(q, _)| *q)) else {
-        return ("No value was found".to_owned(), Vec::new());
-    };
-    // The published estimators give the whole time, not the application's share of it: they are drawn against that.
-    let whole = quantity == Quantity::ApplicationStage;
-    let drawn = |row: &&Row| {
-        row.quantity == quantity
-            || (whole && row.quantity == Quantity::PptHeading && row.method.starts_with("salehin"))
-    };
-    let mut methods: Vec<String> = Vec::new();
-    let mut charts: Vec<picture::Cell> = Vec::new();
-    for row in rows.iter().filter(drawn) {
-        let Finding::Value { value, low, high, .. } = row.judgement.finding else { continue };
-        let Some(truth) = row.truth else { continue };
-        let method = place(&mut methods, row.method_text());
-        let title = chart_of(row, rows);
-        let at = charts.iter().position(|chart| chart.title == title).unwrap_or_else(|| {
-            charts.push(picture::Cell { title, series: Vec::new() });
-            charts.len() - 1
-        });
-        let series = &mut charts[at].series;
-        series.resize_with(series.len().max(method + 1), Vec::new);
-        let us = 1e-3;
-        series[method].push(Mark { truth: truth * us, estimate: value * us, low: low * us, high: high * us });
-    }
-    let name = quantity.name().replace('_', " ");
-    let first = cells.iter().rev().find(|cell| cell.quantity == quantity);
-    let title = first.and_then(|cell| {
-        let error = share(cell.score.median_relative_error?);
-        Some(format!(
-            "{}: median error {error} of the {name}, {} values",
-            cell.method_text(),
-            cell.score.values
-        ))
-    });
-    let title = title.unwrap_or_else(|| format!("Estimates of the {name} against the truth"));
-    let name = if whole { "application stage, or PPT (papers)".to_owned() } else { name };
-    (title, vec![Box::new(Judged { quantity: name, methods, cells: charts })])
-}
-
-fn place(names: &mut Vec<String>, name: String) -> usize {
-    names.iter().position(|known| *known == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    })
-}
-
-/// The chart that a row belongs to: its block and its settings but those of the hosts, which the truth shows. Where
-/// that makes more charts than a picture holds, its block alone.
-fn chart_of(row: &Row, rows: &[Row]) -> String {
-    const MOST: usize = 12;
-    let title = |row: &Row| {
-        let mut link = row.clone();
-        link.condition.retain(|key, _| key == "block" || key.starts_with("links"));
-        link.condition_text()
-    };
-    let titles: std::collections::BTreeSet<String> = rows.iter().map(title).collect();
-    if titles.len() <= MOST {
-        return title(row);
-    }
-    row.condition.get("block").and_then(|block| block.as_str()).unwrap_or("all").to_owned()
 }

@@ -1,10 +1,15 @@
 //! What was really so, and how findings fare against it. Methods never see any of this; judges do.
 
-use crate::report::{Finding, Quantity};
+mod region;
+mod score;
+
+pub use region::{Adapting, Crossed, Ground};
+pub use score::{Judgement, MeanInterval, Score, Verdict, mean_interval};
+
+use crate::report::Quantity;
 use crate::stats::quantile::{Quartiles, median, quartiles};
 use crate::train::{Direction, Observation, PacketTruth, Passage};
 use crate::unit::Nanos;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The truth of every quantity that `passages` can tell, as medians in nanoseconds: of a distribution, the middle
@@ -69,6 +74,7 @@ fn pair(heading: &PacketTruth, trailing: &PacketTruth, note: &mut impl FnMut(Qua
         let (heading_time, trailing_time) = (time(heading), time(trailing));
         note(Quantity::PptTrailing, trailing_time);
         note(Quantity::DifferentialPpt, trailing_time - heading_time);
+        note(Quantity::PptAverage, (trailing_time + heading_time) / 2);
     }
 }
 
@@ -85,108 +91,9 @@ pub fn kernel_ppt<'a>(observations: impl IntoIterator<Item = &'a Observation>) -
     quartiles(&spans)
 }
 
-/// What kind of answer a finding is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// A value with its interval.
-    Value,
-    /// A bound.
-    Bound,
-    /// None.
-    Unmeasurable,
-}
-
-impl From<&Finding> for Verdict {
-    fn from(finding: &Finding) -> Self {
-        match finding {
-            Finding::Value { .. } => Self::Value,
-            Finding::Bound { .. } => Self::Bound,
-            Finding::Unmeasurable { .. } => Self::Unmeasurable,
-        }
-    }
-}
-
-/// A finding beside the truth.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
-    /// What was so, where it is known.
-    pub truth: Option<f64>,
-    /// What was found.
-    pub finding: Finding,
-}
-
-impl Judgement {
-    /// Estimate minus truth, where there are both.
-    #[must_use]
-    pub fn error(&self) -> Option<f64> {
-        Some(self.finding.estimate()? - self.truth?)
-    }
-
-    /// The same as a share of the truth.
-    #[must_use]
-    pub fn relative_error(&self) -> Option<f64> {
-        let truth = self.truth.filter(|truth| *truth != 0.0)?;
-        Some(self.error()? / truth.abs())
-    }
-}
-
-/// How a method fared over several runs.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Score {
-    /// Runs.
-    pub runs: usize,
-    /// Runs that gave a value.
-    pub values: usize,
-    /// Runs that gave a bound.
-    pub bounds: usize,
-    /// Median of the true figures.
-    pub truth: Option<f64>,
-    /// Median of the size of the error.
-    pub median_error: Option<f64>,
-    /// Median of the size of the error as a share of the truth.
-    pub median_relative_error: Option<f64>,
-    /// The largest error as a share of the truth, with its sign.
-    pub worst_relative_error: Option<f64>,
-    /// Share of the values whose interval holds the truth.
-    pub coverage: Option<f64>,
-    /// Share of the bounds that hold.
-    pub bounds_hold: Option<f64>,
-}
-
-impl Score {
-    /// Of these runs.
-    #[must_use]
-    pub fn of<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Self {
-        let judgements: Vec<&Judgement> = judgements.into_iter().collect();
-        let of = |verdict| judgements.iter().filter(move |j| Verdict::from(&j.finding) == verdict);
-        let errors: Vec<f64> = judgements.iter().filter_map(|j| j.error()).map(f64::abs).collect();
-        let relative: Vec<f64> = judgements.iter().filter_map(|j| j.relative_error()).collect();
-        let sizes: Vec<f64> = relative.iter().copied().map(f64::abs).collect();
-        let truths: Vec<f64> = judgements.iter().filter_map(|j| j.truth).collect();
-        let held = |verdict| {
-            let answers: Vec<bool> = of(verdict).filter_map(|j| j.finding.holds(j.truth?)).collect();
-            let yes = answers.iter().filter(|answer| **answer).count();
-            (!answers.is_empty()).then(|| yes as f64 / answers.len() as f64)
-        };
-        Self {
-            runs: judgements.len(),
-            values: of(Verdict::Value).count(),
-            bounds: of(Verdict::Bound).count(),
-            truth: median(&truths),
-            median_error: median(&errors),
-            median_relative_error: median(&sizes),
-            worst_relative_error: relative.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())),
-            coverage: held(Verdict::Value),
-            bounds_hold: held(Verdict::Bound),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Unit;
 
     fn packet(at: i64, stage: i64) -> Option<PacketTruth> {
         Some(PacketTruth {
@@ -215,6 +122,7 @@ mod tests {
         assert_eq!(truths[&Quantity::PptHeading], 103.0);
         assert_eq!(truths[&Quantity::PptTrailing], 123.0);
         assert_eq!(truths[&Quantity::DifferentialPpt], 20.0);
+        assert_eq!(truths[&Quantity::PptAverage], 113.0);
         assert_eq!(truths[&Quantity::ServiceTime], 20.0);
         assert_eq!(truths[&Quantity::OneWayDelay], 37.0);
         assert_eq!(truths[&Quantity::SenderHost], 10.0);
@@ -243,22 +151,5 @@ mod tests {
     fn lost_packets_and_worlds_without_truth_tell_nothing() {
         let silent = Passage { observation: Observation::default(), truth: None };
         assert!(truths(&[silent, passage(vec![None, None]), passage(vec![])]).is_empty());
-    }
-
-    #[test]
-    fn a_score_counts_what_it_says() {
-        let judge = |finding| Judgement { truth: Some(100.0), finding };
-        let runs = [
-            judge(Finding::nanos(102.0, 95.0, 105.0)),
-            judge(Finding::nanos(90.0, 88.0, 92.0)),
-            judge(Finding::at_most(120.0, Unit::Ns, "dispersion")),
-            judge(Finding::unmeasurable("all lost")),
-        ];
-        let score = Score::of(&runs);
-        assert_eq!((score.runs, score.values, score.bounds), (4, 2, 1));
-        assert_eq!(score.median_error, Some(6.0));
-        assert_eq!(score.worst_relative_error, Some(-0.1));
-        assert_eq!((score.coverage, score.bounds_hold), (Some(0.5), Some(1.0)));
-        assert_eq!(Score::of(&[]), Score::default());
     }
 }

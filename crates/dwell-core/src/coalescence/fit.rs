@@ -1,0 +1,316 @@
+//! Which behaviour explains the gaps of short trains best.
+//!
+//! The gap between two packets at the receiver follows from when they arrived and from the [`Behaviour`]. What cross
+//! traffic did to a train is not known, but whatever it did, a coalescing NIC leaves gaps that no other one does:
+//! under a hold no gap lies between 'together' and the period, under a throttle none but 'together' lies below it.
+//! Without coalescence packets come closer than they were sent only if the first one was late by as much.
+//! So each gap is either as predicted from the dispersion that left the sender, or wild; and wild gaps, too, lie where
+//! the behaviour lets them.
+
+use super::Behaviour;
+use crate::stats::histogram::half_sample_mode;
+use crate::stats::hull::line_under;
+use crate::stats::quantile::{median, quantile, quantile_interval, sorted};
+use crate::stats::{Estimate, Line};
+
+/// A short train, in nanoseconds: three packets, or two.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// When its first packet left, since the first train's.
+    pub at: f64,
+    /// Delay of the first packet up to its stamp, on the two clocks as they are, less that of the first train's.
+    pub delay: f64,
+    /// Dispersion of the second packet when it left: from the first packet's departure to its own.
+    pub dispersion: f64,
+    /// Gap between the stamps of the first and the second packet.
+    pub gap: f64,
+    /// The same of the second and the third.
+    pub next: Option<(f64, f64)>,
+}
+
+/// What the samples say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The best explanation.
+    pub behaviour: Behaviour,
+    /// Its period with its interval, where it has one.
+    pub period: Option<Estimate>,
+    /// Gap of packets that were handed on together.
+    pub together: f64,
+    /// Nats by which it is better than [`Behaviour::None`].
+    pub gain: f64,
+    /// Scale of the clean gaps about what was predicted.
+    pub blur: f64,
+    /// Share of the gaps that were not as predicted.
+    pub wild: f64,
+}
+
+/// Nats that a behaviour with a period must gain over none: its parameters, with room.
+const GAIN: f64 = 12.0;
+/// Nats that a further poll must gain over a plain throttle.
+const POLL_GAIN: f64 = 6.0;
+/// Half the drop of twice the log-likelihood at the ends of a 95 % interval (chi-squared, one degree: 3.84 / 2).
+const PROFILE: f64 = 1.92;
+/// Gaps at the level, or together, that a period must show.
+const LEAST_SEEN: usize = 5;
+/// Numbers of empty polls that are told apart; more behave as the last in any train that is sent.
+const POLLS: [u32; 5] = [2, 3, 4, 6, 12];
+
+/// By how much a free-running clock's rate may be off.
+pub(super) const CLOCK_RATE_DOUBT: f64 = 2e-4;
+/// What a kernel takes from packet to packet.
+const STEP: f64 = 3_000.0;
+/// How likely the impossible is: a stamp that is wrong, a packet that overtook.
+const IMPOSSIBLE: f64 = 0.01;
+/// Packets that are handed on together are stamped within this share of a period, or they were not.
+const CLOSE: f64 = 0.25;
+
+/// What is known of the stamps and the path.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Known {
+    /// Of the receiver's clock.
+    pub(super) resolution: f64,
+    /// The smallest dispersion that the path delivers, as far as it is known.
+    pub(super) floor: f64,
+    /// Periods below this are not looked for.
+    pub(super) shortest: f64,
+}
+
+/// One explanation with its likelihood.
+#[derive(Clone, Debug)]
+struct Explained {
+    behaviour: Behaviour,
+    log: f64,
+    together: f64,
+    blur: f64,
+    wild: f64,
+}
+
+/// Log-likelihood of `behaviour` given `samples`.
+pub(super) fn log_likelihood(samples: &[Sample], known: Known, behaviour: Behaviour) -> Option<f64> {
+    View::new(samples, known).explain(behaviour).map(|explained| explained.log)
+}
+
+impl Fit {
+    /// The behaviour that explains `samples`; `None` for too few.
+    pub(super) fn of(samples: &[Sample], known: Known) -> Option<Self> {
+        if samples.len() < 3 * LEAST_SEEN {
+            return None;
+        }
+        let view = View::new(samples, known);
+        let none = view.explain(Behaviour::None)?;
+        let mut all: Vec<Explained> = Vec::new();
+        for period in view.borders() {
+            all.extend(view.explain(Behaviour::Hold(period)));
+        }
+        for period in view.levels() {
+            all.extend(view.explain(Behaviour::Throttle(period)));
+            for polls in POLLS {
+                all.extend(
+                    view.explain(Behaviour::Deferred { period, polls })
+                        .map(|explained| Explained { log: explained.log - POLL_GAIN, ..explained }),
+                );
+            }
+        }
+        all.retain(|explained| view.shows(explained));
+        let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
+        let Some(best) = best.filter(|best| best.log > none.log + GAIN) else {
+            let Explained { behaviour, together, blur, wild, .. } = none;
+            return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild });
+        };
+        let kin: Vec<&Explained> = all
+            .iter()
+            .filter(|other| other.behaviour.kind() == best.behaviour.kind() && other.log > best.log - PROFILE)
+            .collect();
+        let period = view.period(best, &kin);
+        Some(Self {
+            behaviour: best.behaviour,
+            period: Some(period),
+            together: best.together,
+            gain: best.log - none.log,
+            blur: best.blur,
+            wild: best.wild,
+        })
+    }
+}
+
+/// The samples, and what follows from them once for all explanations.
+struct View<'a> {
+    samples: &'a [Sample],
+    known: Known,
+    /// By how much the first packet of each sample was later than the promptest ones.
+    lateness: Vec<f64>,
+    /// All gaps, ascending.
+    gaps: Vec<f64>,
+    /// The gap of packets that left as one burst, as most have it.
+    burst: f64,
+    longest: f64,
+}
+
+/// Deviations of the gaps from what is predicted, in the order of the samples.
+struct Deviations {
+    /// Gap, deviation, and the least gap that is possible without coalescence.
+    all: Vec<(f64, f64, f64)>,
+    together: f64,
+}
+
+impl<'a> View<'a> {
+    fn new(samples: &'a [Sample], known: Known) -> Self {
+        let next: Vec<f64> = samples.iter().filter_map(|sample| Some(sample.next?.1)).collect();
+        let all: Vec<f64> = samples.iter().map(|sample| sample.gap).chain(next.iter().copied()).collect();
+        let gaps = sorted(&all);
+        let longest = gaps.last().copied().unwrap_or(0.0).max(10.0 * known.shortest);
+        let delays: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.at, sample.delay)).collect();
+        // The clocks run apart: the line under the delays takes that off.
+        let line = line_under(&delays).unwrap_or(Line { intercept: f64::NEG_INFINITY, slope: 0.0 });
+        let lateness = delays.iter().map(|(at, delay)| (delay - line.at(*at)).max(0.0)).collect();
+        Self { samples, known, lateness, burst: half_sample_mode(&next).unwrap_or(0.0), gaps, longest }
+    }
+
+    /// Where a hold's period may end: between any two dispersions.
+    fn borders(&self) -> Vec<f64> {
+        let dispersions = sorted(&self.samples.iter().map(|sample| sample.dispersion).collect::<Vec<_>>());
+        let between = dispersions.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
+        between.filter(|period| *period >= self.known.shortest).collect()
+    }
+
+    /// Where a throttle's level may lie: wherever gaps are.
+    fn levels(&self) -> Vec<f64> {
+        const PLACES: usize = 90;
+        let at = |place: usize| quantile(&self.gaps, place as f64 / PLACES as f64);
+        let mut levels: Vec<f64> = (0..=PLACES)
+            .filter_map(at)
+            .filter(|level| *level >= self.known.shortest)
+            .map(|level| {
+                // The middle of the heap that this gap lies in, if it lies in one.
+                let reach = 3.0 * self.least_blur();
+                let near: Vec<f64> =
+                    self.gaps.iter().copied().filter(|gap| (gap - level).abs() <= reach).collect();
+                median(&near).unwrap_or(level)
+            })
+            .collect();
+        levels.dedup_by(|a, b| (*a - *b).abs() < 1.0);
+        levels
+    }
+
+    fn least_blur(&self) -> f64 {
+        (self.known.resolution / 2.0).max(150.0)
+    }
+
+    fn most_blur(&self) -> f64 {
+        3_000.0 + self.known.resolution
+    }
+
+    /// How far apart packets may be stamped that were handed on together: the path alone brings none so close.
+    fn closest(&self, behaviour: Behaviour) -> f64 {
+        (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period())
+    }
+
+    fn deviations(&self, behaviour: Behaviour) -> Deviations {
+        let mut predicted: Vec<(f64, f64, f64)> = Vec::with_capacity(2 * self.samples.len());
+        // Without coalescence a burst shows how close packets can come; with it that is hidden.
+        let floor = match behaviour {
+            Behaviour::None => self.known.floor.max(self.burst),
+            _ => self.known.floor,
+        };
+        for (sample, late) in self.samples.iter().zip(&self.lateness) {
+            let second = sample.dispersion.max(floor);
+            let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
+            let delivered = behaviour.delivered(&[0.0, second, third]);
+            predicted.push((sample.gap, delivered[1] - delivered[0], sample.dispersion - late));
+            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], 0.0)));
+        }
+        let close: Vec<f64> =
+            predicted.iter().filter(|(_, expected, _)| *expected == 0.0).map(|(gap, ..)| *gap).collect();
+        let together = median(&close).unwrap_or(0.0).clamp(0.0, self.closest(behaviour));
+        let deviation = |&(gap, expected, least): &(f64, f64, f64)| {
+            (gap, gap - if expected == 0.0 { together } else { expected }, least)
+        };
+        Deviations { all: predicted.iter().map(deviation).collect(), together }
+    }
+
+    fn explain(&self, behaviour: Behaviour) -> Option<Explained> {
+        let Deviations { all, together } = self.deviations(behaviour);
+        let sizes: Vec<f64> = all.iter().map(|(_, deviation, _)| deviation.abs()).collect();
+        // Laplace's distribution of scale b has 30 % of its deviations below 0.357 b; the wild ones are above.
+        let blur = (quantile(&sizes, 0.3)? / 0.357).clamp(self.least_blur(), self.most_blur());
+        let strays = sizes.iter().filter(|size| **size > 6.0 * blur).count();
+        let wild = (strays as f64 / sizes.len() as f64).clamp(0.02, 0.95);
+        let laplace = |deviation: f64| (-deviation.abs() / blur).exp() / (2.0 * blur);
+        let least = blur.max(200.0);
+        let span = (self.longest / least).ln().max(1.0);
+        // Evenly on a logarithmic scale from `from` on.
+        let even = |gap: f64, from: f64| {
+            let from = from.max(least);
+            if gap < from { 0.0 } else { 1.0 / (gap * (self.longest / from).ln().max(0.5)) }
+        };
+        let anywhere = |gap: f64| if gap < least { 1.0 / (least * span) } else { even(gap, 0.0) };
+        let period = behaviour.period();
+        let scattered = |gap: f64, least: f64| match behaviour {
+            Behaviour::None if gap < least - 6.0 * blur => IMPOSSIBLE * anywhere(gap),
+            // Trains that queued leave the narrowest link packet upon packet.
+            Behaviour::None => 0.4 * laplace(gap - self.burst) + 0.6 * anywhere(gap),
+            Behaviour::Hold(_) => {
+                0.49 * laplace(gap - together) + 0.49 * even(gap, period) + 0.02 * anywhere(gap)
+            }
+            Behaviour::Throttle(_) => {
+                0.33 * laplace(gap - together)
+                    + 0.33 * laplace(gap - period)
+                    + 0.32 * even(gap, period)
+                    + 0.02 * anywhere(gap)
+            }
+            Behaviour::Deferred { polls, .. } => {
+                let step = (gap / period).round().clamp(1.0, f64::from(polls));
+                0.33 * laplace(gap - together)
+                    + 0.33 / f64::from(polls) * laplace(gap - step * period)
+                    + 0.32 * even(gap, period)
+                    + 0.02 * anywhere(gap)
+            }
+        };
+        let log = all
+            .iter()
+            .map(|&(gap, deviation, least)| {
+                ((1.0 - wild) * laplace(deviation) + wild * scattered(gap, least)).ln()
+            })
+            .sum();
+        Some(Explained { behaviour, log, together, blur, wild })
+    }
+
+    /// Whether enough gaps lie where only this behaviour puts them: together, and a throttle's at its level as well. A
+    /// slow link makes a level too, but no packets that come together.
+    fn shows(&self, explained: &Explained) -> bool {
+        let Explained { behaviour, together, blur, .. } = explained;
+        let at = |place: f64| {
+            self.gaps.iter().filter(|gap| (**gap - place).abs() <= 4.0 * blur).count() >= LEAST_SEEN
+        };
+        let level = matches!(behaviour, Behaviour::Hold(_)) || at(behaviour.period());
+        level && at(*together) && 6.0 * blur < behaviour.period()
+    }
+
+    /// The period of the best explanation, with those of the same kind that are nearly as likely.
+    fn period(&self, best: &Explained, kin: &[&Explained]) -> Estimate {
+        let periods = kin.iter().map(|other| other.behaviour.period());
+        let low = periods.clone().fold(best.behaviour.period(), f64::min);
+        let high = periods.fold(best.behaviour.period(), f64::max);
+        if let Behaviour::Hold(_) = best.behaviour {
+            // Any place between the dispersions next to the border is as likely.
+            let dispersions = self.samples.iter().map(|sample| sample.dispersion.max(self.known.floor));
+            let below = dispersions.clone().filter(|x| *x <= low).fold(0.0, f64::max);
+            let above = dispersions.filter(|x| *x >= high).fold(f64::INFINITY, f64::min);
+            let above = if above.is_finite() { above } else { high };
+            return Estimate { value: f64::midpoint(low, high), low: below, high: above };
+        }
+        // The level itself: the middle of the gaps that lie on it.
+        let reach = 4.0 * best.blur;
+        let level = best.behaviour.period();
+        let near: Vec<f64> = self.gaps.iter().copied().filter(|gap| (gap - level).abs() <= reach).collect();
+        let sampled = quantile_interval(&near, 0.5).unwrap_or(Estimate { value: level, low, high });
+        // The clock's grid, and its rate.
+        let doubt = self.known.resolution + CLOCK_RATE_DOUBT * level;
+        Estimate {
+            value: sampled.value,
+            low: sampled.low.min(low) - doubt,
+            high: sampled.high.max(high) + doubt,
+        }
+    }
+}

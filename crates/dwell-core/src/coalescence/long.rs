@@ -1,0 +1,73 @@
+//! Long, dense trains: what a NIC does at a high packet rate.
+
+use super::fit::CLOCK_RATE_DOUBT;
+use crate::stats::Estimate;
+use crate::stats::quantile::{mad, quantile_interval, sorted};
+
+/// One long train: when its packets were stamped, in nanoseconds, and how far apart they were sent.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LongTrain {
+    pub(super) stamps: Vec<f64>,
+    pub(super) spacing: f64,
+}
+
+/// Packets belong together if their gap is less than this share of the spacing they were sent with.
+const TOGETHER: f64 = 0.35;
+/// So large a share of the gaps must be such before a train counts as handed on in batches.
+const IN_BATCHES: f64 = 0.25;
+/// Batches come evenly if their spacing varies no more than this share of itself (median absolute deviation).
+const EVEN: f64 = 0.12;
+/// A batch is more than one packet: its period spans more than this many spacings.
+const SEVERAL: f64 = 1.7;
+/// Batches that a statement needs.
+const LEAST: usize = 6;
+
+/// The time between batches at a high packet rate, if packets come in even batches. Only the second half of each
+/// train counts: what adapts to the rate has done so by then.
+pub(super) fn batch_period(trains: &[LongTrain], resolution: f64) -> Option<Estimate> {
+    let (mut spacings, mut gaps, mut close) = (Vec::new(), 0, 0);
+    for train in trains {
+        let half = &train.stamps[train.stamps.len() / 2..];
+        let mut start = None;
+        for pair in half.windows(2) {
+            gaps += 1;
+            if pair[1] - pair[0] < TOGETHER * train.spacing {
+                close += 1;
+                continue;
+            }
+            // A batch begins here; the first one seen may have begun before.
+            spacings.extend(start.map(|start: f64| pair[1] - start));
+            start = Some(pair[1]);
+        }
+    }
+    let in_batches = close as f64 >= IN_BATCHES * f64::from(gaps);
+    if !in_batches || spacings.len() < LEAST {
+        return None;
+    }
+    let sampled = quantile_interval(&sorted(&spacings), 0.5)?;
+    let doubt = resolution + CLOCK_RATE_DOUBT * sampled.value;
+    let period = Estimate { low: sampled.low - doubt, high: sampled.high + doubt, ..sampled };
+    let spacing = trains.iter().map(|train| train.spacing).fold(0.0, f64::max);
+    (mad(&spacings)? <= EVEN * period.value && period.value > SEVERAL * spacing).then_some(period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Behaviour;
+    use super::*;
+
+    fn train(behaviour: Behaviour) -> LongTrain {
+        let arrivals: Vec<f64> = (0..160).map(|k| f64::from(k) * 20e3).collect();
+        LongTrain { stamps: behaviour.delivered(&arrivals), spacing: 20e3 }
+    }
+
+    #[test]
+    fn batches_show_the_period() {
+        let found = |behaviour| batch_period(&[train(behaviour), train(behaviour)], 1.0);
+        assert_eq!(found(Behaviour::Throttle(150e3)).unwrap().value, 150e3);
+        // The next packet after the timer starts the next: 150 us and up to one spacing.
+        assert_eq!(found(Behaviour::Hold(150e3)).unwrap().value, 160e3);
+        assert_eq!(found(Behaviour::None), None);
+        assert_eq!(found(Behaviour::Throttle(15e3)), None);
+    }
+}

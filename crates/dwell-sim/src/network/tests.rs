@@ -1,0 +1,72 @@
+//! What the engine holds in memory.
+
+use super::Network;
+use crate::link::{Balance, Discipline, LinkSpec, QueueLimit, Reordering, Shaper};
+use crate::times::Times;
+use crate::traffic::{CrossKind, CrossSpec, Offered};
+use dwell_core::{BitRate, Bytes, Nanos};
+
+fn through(links: usize) -> CrossSpec {
+    let offered = Offered::Load(0.6);
+    CrossSpec { kind: CrossKind::Poisson, offered, sizes: Bytes(1526).into(), hops: links, priority: 0 }
+}
+
+/// Three sections with a flow of cross traffic through all of them; `special` in the middle.
+fn path(special: LinkSpec) -> Vec<LinkSpec> {
+    let plain = LinkSpec { propagation: Nanos(200_000), ..LinkSpec::new(Some(BitRate::from_mbps(1_000))) };
+    let first = LinkSpec { cross: vec![through(3)], ..plain.clone() };
+    vec![first, special, plain]
+}
+
+fn every_kind() -> Vec<(&'static str, LinkSpec)> {
+    let plain = LinkSpec { queue: QueueLimit::Unlimited, ..LinkSpec::new(Some(BitRate::from_mbps(1_000))) };
+    let own = CrossSpec { offered: Offered::Load(0.2), ..through(1) };
+    let crossed = LinkSpec { cross: vec![own], ..plain.clone() };
+    let shaper = Shaper { rate: BitRate::from_mbps(900), burst: Bytes(20_000), peak: None };
+    let late = Reordering { share: 0.1, by: Times::Fixed(Nanos(500_000)) };
+    vec![
+        ("fifo", crossed.clone()),
+        ("fair", LinkSpec { discipline: Discipline::Fair, ..crossed.clone() }),
+        ("priority", LinkSpec { discipline: Discipline::Priority { probes: 1 }, ..crossed.clone() }),
+        ("shaper", LinkSpec { shaper: Some(shaper), ..crossed.clone() }),
+        ("disorder", LinkSpec { reordering: Some(late), duplication: 0.1, ..plain.clone() }),
+        ("parallel", LinkSpec::bundle(vec![crossed, plain], Balance::Packet)),
+    ]
+}
+
+fn room(network: &Network) -> usize {
+    network.sections.iter().map(super::Section::room).sum()
+}
+
+#[test]
+fn memory_does_not_grow_with_time() {
+    for (kind, special) in every_kind() {
+        let mut network = Network::new(&path(special), 1);
+        let mut out = Vec::new();
+        let mut until = |network: &mut Network, end: i64| {
+            for ms in (network.reached / 1_000_000_000 + 1)..=end {
+                network.inject(Nanos::from_millis(ms), ms as u64, Bytes(100));
+                network.advance(Nanos::from_millis(ms), &mut out);
+            }
+            out.clear();
+        };
+        // Long enough for each queue to have been at its longest a few times.
+        until(&mut network, 2_000);
+        let early = room(&network);
+        until(&mut network, 12_000);
+        let late = room(&network);
+        assert!(network.packet_hops() > 12 * 3 * 45_000, "{kind}: {} packets", network.packet_hops());
+        assert!(early < 20_000 && late <= 2 * early, "{kind}: room for {early} packets grew to {late}");
+    }
+}
+
+#[test]
+fn one_long_step_takes_no_more_memory_than_many_short_ones() {
+    for (kind, special) in every_kind() {
+        let mut network = Network::new(&path(special), 1);
+        network.advance(Nanos::from_secs(5), &mut Vec::new());
+        let room = room(&network);
+        assert!(network.packet_hops() > 5 * 3 * 45_000, "{kind}: {} packets", network.packet_hops());
+        assert!(room < 40_000, "{kind}: room for {room} packets");
+    }
+}
