@@ -13,6 +13,9 @@ use std::ops::Range;
 /// A change of the delay that lasts and is larger than this many nanoseconds is a clock's step: no queue and no
 /// scheduler does that to every packet from one on, all at once.
 const STEP: f64 = 2e6;
+/// And larger than so many times what delays usually differ by from one to the next: long queues that fill and drain
+/// make levels that last for a while, too.
+const BEYOND_USUAL: f64 = 8.0;
 /// So many delays on either side must agree on a step.
 const BESIDE: usize = 5;
 
@@ -21,12 +24,14 @@ const BESIDE: usize = 5;
 #[must_use]
 pub fn longest_stretch(delays: &[f64]) -> (Range<usize>, Vec<f64>) {
     let level = |part: &[f64]| median(part).unwrap_or(0.0);
+    let usual = median(&delays.windows(2).map(|two| (two[1] - two[0]).abs()).collect::<Vec<_>>());
+    let least = STEP.max(BEYOND_USUAL * usual.unwrap_or(0.0));
     let mut cuts = vec![0];
     let mut steps = Vec::new();
     let mut i = BESIDE;
     while i + BESIDE <= delays.len() {
         let lasting = level(&delays[i..i + BESIDE]) - level(&delays[i - BESIDE..i]);
-        if (delays[i] - delays[i - 1]).abs() > STEP && lasting.abs() > STEP {
+        if (delays[i] - delays[i - 1]).abs() > least && lasting.abs() > least {
             cuts.push(i);
             steps.push(lasting);
             i += BESIDE;
@@ -73,6 +78,17 @@ mod tests {
         assert_eq!(stretch, 30..100);
         assert_eq!(steps.len(), 1);
         assert!((steps[0] - 5e8).abs() < 2e3, "{steps:?}");
+    }
+
+    #[test]
+    fn queues_of_milliseconds_are_no_steps() {
+        // Up to 5 ms, and full for ten packets now and then.
+        let wait = |i: u32| if (i / 10).is_multiple_of(3) { 5e6 } else { f64::from(i * 7919 % 5000) * 1e3 };
+        let delays: Vec<f64> = (0..300).map(wait).collect();
+        assert_eq!(longest_stretch(&delays), (0..300, Vec::new()));
+        // A clock that somebody sets while they fill is seen all the same.
+        let set: Vec<f64> = (0..300).map(|i| wait(i) + if i < 100 { 0.0 } else { 1e9 }).collect();
+        assert_eq!(longest_stretch(&set).0, 100..300);
     }
 
     #[test]

@@ -63,6 +63,16 @@ impl Default for OneWayDelayConfig {
     }
 }
 
+impl OneWayDelayConfig {
+    /// For the clocks' skew: 500 packets each way over so long a time. What queues and ticks add to a delay shifts the
+    /// skew by as much over the whole span: to tell 0.1 ppm takes a minute and more than the usual packets.
+    #[must_use]
+    pub fn over(span: Nanos) -> Self {
+        const COUNT: usize = 500;
+        Self { count: COUNT, pause: Nanos(span.0 / (2 * COUNT as i64)), ..Self::default() }
+    }
+}
+
 /// Packets each way in one fleet.
 const ROUND: usize = 25;
 /// So many packets go one way before as many go the other: a live path pays a round trip for each change.
