@@ -47,6 +47,9 @@ pub struct Fit {
 
 /// Nats that a behaviour with a period must gain over none: its parameters, with room.
 const GAIN: f64 = 12.0;
+/// The same where more than this share of the gaps is wild.
+const BUSY: f64 = 0.5;
+const BUSY_GAIN: f64 = 150.0;
 /// Nats that a further poll must gain over a plain throttle.
 const POLL_GAIN: f64 = 6.0;
 /// Half the drop of twice the log-likelihood at the ends of a 95 % interval (chi-squared, one degree: 3.84 / 2).
@@ -91,6 +94,19 @@ pub(super) fn log_likelihood(samples: &[Sample], known: Known, behaviour: Behavi
     View::new(samples, known).explain(behaviour).map(|explained| explained.log)
 }
 
+impl Explained {
+    /// Nats that it must gain over none: on a busy path, where most gaps are wild, chance offers many explanations.
+    fn needed(&self) -> f64 {
+        if self.wild > BUSY { BUSY_GAIN } else { GAIN }
+    }
+
+    /// A period must stand well clear of the blur; the more so where its multiples count too.
+    fn stands_clear(&self) -> bool {
+        let times = if let Behaviour::Deferred { .. } = self.behaviour { 20.0 } else { 6.0 };
+        times * self.blur < self.behaviour.period()
+    }
+}
+
 impl Fit {
     /// The behaviour that explains `samples`; `None` for too few.
     pub(super) fn of(samples: &[Sample], known: Known) -> Option<Self> {
@@ -114,7 +130,7 @@ impl Fit {
         }
         all.retain(|explained| view.shows(explained));
         let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
-        let Some(best) = best.filter(|best| best.log > none.log + GAIN) else {
+        let Some(best) = best.filter(|best| best.log > none.log + best.needed()) else {
             let Explained { behaviour, together, blur, wild, .. } = none;
             return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild });
         };
@@ -284,7 +300,7 @@ impl<'a> View<'a> {
             self.gaps.iter().filter(|gap| (**gap - place).abs() <= 4.0 * blur).count() >= LEAST_SEEN
         };
         let level = matches!(behaviour, Behaviour::Hold(_)) || at(behaviour.period());
-        level && at(*together) && 6.0 * blur < behaviour.period()
+        level && at(*together) && explained.stands_clear()
     }
 
     /// The period of the best explanation, with those of the same kind that are nearly as likely.

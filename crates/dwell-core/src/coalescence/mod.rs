@@ -81,8 +81,8 @@ pub const QUANTITIES: [Quantity; 4] =
 const ROUND: usize = 36;
 const ROUNDS: usize = 4;
 /// Packets of a long train, and how far apart they are sent where the path lets them.
-const LONG: usize = 160;
-const SPACING: Nanos = Nanos::from_micros(20);
+const LONG: usize = 320;
+const SPACING: Nanos = Nanos::from_micros(10);
 /// Periods below this are not told from what any kernel takes for a packet.
 const SHORTEST: f64 = 6_000.0;
 /// The longest pause that is tried.
@@ -91,6 +91,10 @@ const LONGEST_PAUSE: Nanos = Nanos::from_millis(300);
 const PREFERS: f64 = 50.0;
 /// So busy a path tells no change.
 const TOO_WILD: f64 = 0.4;
+/// The share of gaps changed by cross traffic from which on nothing can be ruled out.
+const TOO_BUSY: f64 = 0.55;
+/// Where periods up to this would not show, 'no coalescence' says nothing: NICs are set to tens of microseconds.
+const NOTHING_TO_SAY: f64 = 60_000.0;
 /// Two halves of a run whose periods differ by more than this share saw a change.
 const CHANGED: f64 = 0.2;
 /// A period at a high rate that is longer than the one after a rest by this factor follows the rate.
@@ -284,6 +288,7 @@ impl Coalescence {
         }
         match (self.vantage(), fit.behaviour) {
             (Vantage::Application, Behaviour::Hold(_) | Behaviour::None) => None,
+            (_, Behaviour::None) if fit.wild > TOO_BUSY => None,
             (_, Behaviour::None) => {
                 Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold()) })
             }
@@ -447,11 +452,11 @@ impl Coalescence {
         // (A hold's batches come late by the wait for the next packet, which would look as a longer period.)
         let adapts = fast
             .filter(|_| !matches!(fit.behaviour.kind(), Kind::Hold | Kind::Deferred))
-            .filter(|fast| fast.low > ADAPTS * fit.behaviour.period().max(bound));
+            .filter(|fast| fast.low > (ADAPTS * fit.behaviour.period()).max(self.unseen_hold()));
         match (fit.behaviour, fit.period, adapts) {
             (behaviour, _, Some(fast)) => {
                 // A throttle shows in short trains only if two packets fit into its period behind the first.
-                let hidden = behaviour == Behaviour::None && fast.value < 2.2 * self.floor.as_f64();
+                let hidden = behaviour == Behaviour::None && fast.value < bound;
                 let kind = if hidden {
                     Finding::unmeasurable(
                         "throttle or adaptive: its period is too short for the path to tell",
@@ -465,6 +470,16 @@ impl Coalescence {
                     .with(Quantity::CoalescencePeriod, Finding::nanos(fast.value, fast.low, fast.high))
                     .with(Quantity::NicHold, Finding::nanos(0.0, 0.0, 0.0))
             }
+            (Behaviour::None, ..) if kernel && fit.wild > TOO_BUSY => {
+                let share = 100.0 * fit.wild;
+                nothing(
+                    report,
+                    &format!("cross traffic changed {share:.0} % of the gaps; repeat when it is quieter"),
+                )
+            }
+            (Behaviour::None, ..) if kernel && bound > NOTHING_TO_SAY => nothing(report, &unseen)
+                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, &unseen))
+                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
             (Behaviour::None, ..) | (_, None, _) if kernel => report
                 .with(Quantity::CoalescencePresent, Finding::flag(false))
                 .with(Quantity::CoalescenceKind, Finding::kind(Kind::None))

@@ -22,6 +22,8 @@ const SHORTEST_PERIOD: f64 = 6_000.0;
 /// So many times the smallest dispersion may a period be that does not show, as two packets must fit into it behind
 /// the first.
 const UNSEEN_PERIOD: f64 = 2.4;
+/// Where periods up to this would not show, it is not told that there are none.
+const NOTHING_TO_SAY: f64 = 60_000.0;
 /// From application stamps alone, so many times the application stage, which else hides the period.
 const PERIOD_ABOVE_STAGE: f64 = 1.5;
 /// An adaptive period must move by so much over the rates that the path can reach.
@@ -142,9 +144,7 @@ impl Ground {
         let (smallest, tick) = (self.smallest_dispersion(), self.resolution.as_f64());
         let least = match self.kind {
             // That nothing coalesces is known only down to some period, and a shorter one looks as a stage does.
-            Kind::None if self.kernel_stamps => {
-                UNSEEN_PERIOD * smallest + PERIOD_TICKS * tick + SHORTEST_PERIOD
-            }
+            Kind::None if self.kernel_stamps => self.least_period(Kind::Hold),
             _ => ABOVE_SMALLEST * smallest + TICKS * tick,
         };
         if stage <= least {
@@ -179,26 +179,33 @@ impl Ground {
 
     /// Whether packets that follow each other on this path meet in the NIC.
     fn gathers(&self) -> bool {
-        self.shown() > self.least_period()
+        self.shown() > self.least_period(self.kind)
     }
 
-    /// A shorter period cannot be seen.
-    fn least_period(&self) -> f64 {
-        let least = PERIOD_ABOVE_SMALLEST * self.smallest_dispersion();
-        (least + PERIOD_TICKS * self.resolution.as_f64()).max(SHORTEST_PERIOD)
+    /// A shorter period of that kind cannot be seen: behind the first packet one more must fit into a hold, and two
+    /// more into anything else, whose level alone might be a slow link's.
+    fn least_period(&self, kind: Kind) -> f64 {
+        let ticks = PERIOD_TICKS * self.resolution.as_f64();
+        match kind {
+            Kind::Hold => (PERIOD_ABOVE_SMALLEST * self.smallest_dispersion() + ticks).max(SHORTEST_PERIOD),
+            _ => UNSEEN_PERIOD * self.smallest_dispersion() + ticks + SHORTEST_PERIOD,
+        }
     }
 
     fn coalescing_outside(&self) -> Option<String> {
         let Some(period) = self.period.map(Nanos::as_f64) else {
             let hidden = "without kernel stamps a short period cannot be told from the application stage";
             let hidden = (!self.kernel_stamps).then(|| hidden.to_owned());
-            return hidden.or_else(|| self.too_busy(self.least_period()));
+            let unseen = self.least_period(Kind::None);
+            let blind =
+                (unseen > NOTHING_TO_SAY).then(|| format!("periods up to {} would not show", us(unseen)));
+            return hidden.or(blind).or_else(|| self.too_busy(unseen));
         };
         if !self.gathers() {
             return Some(format!(
                 "the period, {}, is not above {}",
                 us(self.shown()),
-                us(self.least_period())
+                us(self.least_period(self.kind))
             ));
         }
         if let Some(Adapting { least, reached }) = self.adapting
