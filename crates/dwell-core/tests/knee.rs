@@ -1,5 +1,6 @@
 //! The knee against a model host whose every quantity is known.
 
+use dwell_core::coalescence::{Coalesced, Kind};
 use dwell_core::host::knee::Regimes;
 use dwell_core::host::{Knee, KneeConfig};
 use dwell_core::{
@@ -136,7 +137,8 @@ impl Path for Host {
             resolution: self.model.resolution,
             end_link: Some(BitRate((84.0 * 8.0 / self.model.end_link * 1e6) as u64)),
             narrow_link: None,
-            coalescence: None,
+            // As `coalescence` would have found before the knee is asked.
+            coalescence: Some(Coalesced { kind: Kind::None, period: Nanos(1_000) }),
         }
     }
 
@@ -241,10 +243,18 @@ fn below_the_smallest_dispersion_there_is_only_a_bound() {
 #[test]
 fn cross_traffic() {
     // Packets of 1500 bytes at 100 Mb/s: waits of up to 120 us, for three and six packets in ten.
-    for busy in [0.3, 0.6] {
-        let (median, held) = spread(&Model { busy, wait: 120.0, ..Model::default() }, 20);
-        assert!(median < 0.05 && held >= 18, "{busy}: {median} {held}");
+    let (median, held) = spread(&Model { busy: 0.3, wait: 120.0, ..Model::default() }, 20);
+    assert!(median < 0.05 && held >= 18, "{median} {held}");
+    // At six in ten some runs are too busy for a value, and give a bound.
+    let (mut errors, mut held) = (Vec::new(), 0);
+    for seed in 0..20 {
+        let (finding, truth) = measure(Model { busy: 0.6, wait: 120.0, ..Model::default() }, seed * 7919 + 1);
+        held += u64::from(finding.holds(truth) == Some(true));
+        errors.extend(finding.estimate().map(|value| (value / truth - 1.0).abs()));
     }
+    errors.sort_by(f64::total_cmp);
+    assert!(errors.len() >= 12 && held >= 18, "{} values, {held} hold", errors.len());
+    assert!(errors[errors.len() / 2] < 0.05, "{errors:?}");
 }
 
 #[test]

@@ -30,8 +30,8 @@ const PERIOD_ABOVE_STAGE: f64 = 1.5;
 const ADAPTS: f64 = 0.2;
 /// And reach its longest to within so much, before that can be told.
 const REACHED: f64 = 0.95;
-/// The share of packets that must cross without waiting. `knee` gives up when more than 85 % of the trailing packets
-/// near the break come late; a twentieth of room is for the error of that share.
+/// The share of packets that must cross without waiting. `knee` gives up when more than 70 % of the trailing packets
+/// near the break come late, and the coalescence method when most gaps are changed.
 const FREE: f64 = 0.2;
 /// A wait for one packet of others that is less than this share of the application stage does not count.
 const NOTICED: f64 = 0.02;

@@ -11,7 +11,11 @@ use crate::unit::Nanos;
 const INSIDE: f64 = 0.05;
 
 /// The share of late pairs from which on the heading packets' own waiting can no longer be told from A.
-const TOO_BUSY: f64 = 0.85;
+const TOO_BUSY: f64 = 0.7;
+
+/// The same where it is not known whether the receiver coalesces interrupts: what a heading packet waited lies on the
+/// axis of the program, and so hides a timer sooner.
+const TOO_BUSY_FOR_TIMERS: f64 = 0.3;
 
 fn nanos(estimate: Estimate) -> Finding {
     Finding::nanos(estimate.value, estimate.low, estimate.high)
@@ -89,7 +93,8 @@ impl Knee {
                             nanos,
                         ),
                     );
-                if found.late > TOO_BUSY {
+                let too_busy = if self.coalescence.is_some() { TOO_BUSY } else { TOO_BUSY_FOR_TIMERS };
+                if found.late > too_busy {
                     let reason = format!(
                         "{:.0} % of the trailing packets came late: hardly a packet crosses this path without \
                          waiting, so the heading packets' own waiting cannot be told from the host's",
