@@ -115,7 +115,8 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Fit> {
     let line = Line { intercept: value, slope };
     let residuals: Vec<f64> = points.iter().map(|(x, y)| y - line.at(*x)).collect();
     Some(Fit {
-        slope: Estimate { value: slope, low, high },
+        // Where slopes are equal, the rounding of the quantiles may put them past one another.
+        slope: Estimate { value: slope, low: low.min(slope), high: high.max(slope) },
         intercept: Estimate { value, low: one.min(other).min(value), high: one.max(other).max(value) },
         spread: mad(&residuals)? * MAD_TO_SIGMA,
     })

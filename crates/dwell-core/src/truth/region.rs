@@ -18,7 +18,7 @@ const PERIOD_ABOVE_SMALLEST: f64 = 1.5;
 /// And so many ticks of the clock more.
 const PERIOD_TICKS: f64 = 4.0;
 /// And be longer than what kernels themselves take for a packet.
-const SHORTEST_PERIOD: f64 = 6_000.0;
+const SHORTEST_PERIOD: f64 = 15_000.0;
 /// So many times the smallest dispersion may a period be that does not show, as two packets must fit into it behind
 /// the first.
 const UNSEEN_PERIOD: f64 = 2.4;
@@ -297,9 +297,9 @@ mod tests {
         let held = Ground { kind: Kind::Hold, period: Some(Nanos(6_200)), ..plain() };
         let short = Ground { stage: Some(8_000.0), ..held };
         assert!(why(&short, Quantity::ApplicationStage).contains("is not above 8.1 us"));
-        // A period of 22 us would not have shown.
-        let short = Ground { stage: Some(20_000.0), ..plain() };
-        assert!(why(&short, Quantity::ApplicationStage).contains("is not above 22.1 us"));
+        // A hold of 15 us would not have shown.
+        let short = Ground { stage: Some(14_000.0), ..plain() };
+        assert!(why(&short, Quantity::ApplicationStage).contains("is not above 15.0 us"));
         let unstamped = Ground { kernel_stamps: false, ..short };
         assert_eq!(unstamped.outside(Quantity::ApplicationStage), None);
         let coarse = Ground { resolution: Nanos(12_000), ..plain() };
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(hold.outside(Quantity::CoalescencePeriod), None);
         assert_eq!(hold.outside(Quantity::ServiceTime), None);
         assert_eq!(with(Kind::Hold, 20_000).outside(Quantity::ApplicationStage), None);
-        assert!(why(&with(Kind::Hold, 10_000), Quantity::CoalescenceKind).contains("is not above 10.1 us"));
+        assert!(why(&with(Kind::Hold, 10_000), Quantity::CoalescenceKind).contains("is not above 15.0 us"));
         assert!(plain().outside(Quantity::CoalescencePresent).is_none());
         assert_eq!(why(&plain(), Quantity::CoalescencePeriod), "there is no period");
         let unstamped = |ground| Ground { kernel_stamps: false, ..ground };
@@ -343,10 +343,10 @@ mod tests {
         let adaptive = |reached| Ground {
             kind: Kind::Adaptive,
             period: Some(Nanos(200_000)),
-            adapting: Some(Adapting { least: Nanos(20_000), reached: Nanos(reached) }),
+            adapting: Some(Adapting { least: Nanos(100_000), reached: Nanos(reached) }),
             ..plain()
         };
-        assert!(why(&adaptive(22_000), Quantity::CoalescenceKind).contains("stays between"));
+        assert!(why(&adaptive(110_000), Quantity::CoalescenceKind).contains("stays between"));
         assert_eq!(adaptive(150_000).outside(Quantity::CoalescenceKind), None);
         assert!(why(&adaptive(150_000), Quantity::CoalescencePeriod).contains("150.0 us and below"));
         assert_eq!(adaptive(200_000).outside(Quantity::CoalescencePeriod), None);

@@ -3,7 +3,7 @@
 //!
 //! Two kinds of trains. *Compound probes* of several heading and trailing sizes: where they reach the end link back to
 //! back their gap is s_t / c_n + gamma + dPPT (2), so the slope over s_t is 1 / c_n, and dPPT is only its offset; and
-//! where they do not, it depends on s_h too ([`back_to_back`]). *Bursts* of equal packets of two sizes: (N - 1) packets
+//! where they do not, it depends on s_h too (`back_to_back.rs`). *Bursts* of equal packets of two sizes: (N - 1) packets
 //! raise the signal over a receiver's wake-up, at (s + gamma) / c each, where c is the narrowest link of the path.
 //!
 //! A first round of single probes and one short burst shows the pace; a second looks at all sizes; the rest go where
