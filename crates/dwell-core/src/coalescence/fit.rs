@@ -45,8 +45,9 @@ pub struct Fit {
     pub wild: f64,
 }
 
-/// Nats that a behaviour with a period must gain over none: its parameters, with room.
-const GAIN: f64 = 12.0;
+/// Nats that a behaviour with a period must gain over none. Real ones gain hundreds; cross traffic that comes in bursts,
+/// or evenly, offers explanations of up to some fifty.
+const GAIN: f64 = 60.0;
 /// The same where more than this share of the gaps is wild.
 const BUSY: f64 = 0.5;
 const BUSY_GAIN: f64 = 150.0;

@@ -466,7 +466,8 @@ impl Coalescence {
         match (fit.behaviour, fit.period, adapts) {
             (behaviour, _, Some(fast)) => {
                 // A throttle shows in short trains only if two packets fit into its period behind the first.
-                let hidden = behaviour == Behaviour::None && fast.value < bound;
+                let shows = 2.4 * self.least() + 4.0 * self.resolution.as_f64() + SHORTEST;
+                let hidden = behaviour == Behaviour::None && fast.value < shows;
                 let kind = if hidden {
                     Finding::unmeasurable(
                         "throttle or adaptive: its period is too short for the path to tell",

@@ -19,6 +19,7 @@ const PERIOD_ABOVE_SMALLEST: f64 = 1.5;
 const PERIOD_TICKS: f64 = 4.0;
 /// And be longer than what kernels themselves take for a packet.
 const SHORTEST_PERIOD: f64 = 15_000.0;
+const SHORTEST_ADAPTIVE: f64 = 20_000.0;
 /// So many times the smallest dispersion may a period be that does not show, as two packets must fit into it behind
 /// the first.
 const UNSEEN_PERIOD: f64 = 2.4;
@@ -187,6 +188,8 @@ impl Ground {
     fn least_period(&self, kind: Kind) -> f64 {
         let ticks = PERIOD_TICKS * self.resolution.as_f64();
         match kind {
+            // Long trains send a packet every 10 us, and a batch is more than one.
+            Kind::Adaptive => self.least_period(Kind::Throttle).max(SHORTEST_ADAPTIVE),
             Kind::Hold => (PERIOD_ABOVE_SMALLEST * self.smallest_dispersion() + ticks).max(SHORTEST_PERIOD),
             _ => UNSEEN_PERIOD * self.smallest_dispersion() + ticks + SHORTEST_PERIOD,
         }
