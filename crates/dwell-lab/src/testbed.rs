@@ -12,7 +12,7 @@ use crate::shaper;
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place, UP_PORT, Wiring};
 use dwell_core::Nanos;
 use dwell_net::PacketSocket;
-use dwell_sim::{Carrier, LinkSpec, Scenario, Times};
+use dwell_sim::{Carrier, LinkSpec, Scenario};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::UdpSocket;
@@ -65,9 +65,15 @@ fn does_nothing(link: &LinkSpec) -> bool {
     link.rate.is_none() && only_shapes(link)
 }
 
+/// Whether some packets come twice.
+fn duplicates(link: &LinkSpec) -> bool {
+    link.duplication > 0.0 || link.parallel.iter().any(duplicates)
+}
+
 /// Whether a token bucket can be the whole link.
 fn only_shapes(link: &LinkSpec) -> bool {
-    link.propagation == Nanos::ZERO && link.loss == 0.0 && link.jitter == Times::Fixed(Nanos::ZERO)
+    let LinkSpec { rate, queue, framing, cross, .. } = link.clone();
+    *link == LinkSpec { queue, framing, cross, ..LinkSpec::new(rate) }
 }
 
 /// A path between two namespaces.
@@ -95,6 +101,13 @@ impl Testbed {
     pub(crate) fn up(scenario: &Scenario, seed: u64, cores: Cores) -> Result<Self, LabError> {
         let carriage = Carriage::of(scenario);
         let reverse = scenario.reverse_links();
+        if scenario.links.iter().chain(&reverse).any(duplicates) {
+            return Err(LabError::Scenario {
+                scenario: scenario.name.clone(),
+                reason: "a link duplicates packets, which the lab's forwarder does not; the simulator does (--on sim)"
+                    .to_owned(),
+            });
+        }
         let mtu = u32::try_from(scenario.mtu.0).unwrap_or(u32::MAX);
         let nodes = match carriage {
             Carriage::Bridge | Carriage::Emulated => 1,
@@ -181,7 +194,7 @@ impl Testbed {
             return Err(LabError::Scenario {
                 scenario: scenario.name.clone(),
                 reason: format!(
-                    "link {} has propagation, jitter or loss, which the kernel's token buckets do not give: \
+                    "link {} has more than a rate and a queue, which the kernel's token buckets do not give: \
                      set lab.carrier to \"emulated\"",
                     index % scenario.links.len()
                 ),

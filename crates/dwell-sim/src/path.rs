@@ -4,8 +4,9 @@ use crate::clock::Clock;
 use crate::host::{Receiver, Reception, Sender, Sending};
 use crate::network::{Network, Outcome};
 use crate::nic::{Delivery, Nic, NicSpec};
-use crate::random::stream;
+use crate::random::{Stream, stream};
 use crate::scenario::{HostSpec, Scenario};
+use crate::times::Times;
 use dwell_core::unit::ETHERNET_MIN;
 use dwell_core::{
     Arrival, BitRate, Bytes, Departure, Direction, Fate, Fleet, Nanos, Observation, PacketTruth, Passage,
@@ -75,6 +76,9 @@ impl SimPath {
             receiver_clock: Clock::new(to.clock),
             sender_kernel_stamps: from.kernel_stamps,
             receiver_kernel_stamps: to.kernel_stamps,
+            sender_error: from.stamp_error.clone(),
+            receiver_error: to.stamp_error.clone(),
+            errors: stream(seed, &[number, 3]),
             max_size: scenario.max_size(),
             sent: Vec::new(),
         };
@@ -146,8 +150,8 @@ impl Path for SimPath {
             .map(|departure| {
                 let train = &departure.train;
                 let (way, crossings) = match train.direction {
-                    Direction::Forward => (&self.forward, &mut forward),
-                    Direction::Reverse => (&self.reverse, &mut reverse),
+                    Direction::Forward => (&mut self.forward, &mut forward),
+                    Direction::Reverse => (&mut self.reverse, &mut reverse),
                 };
                 way.passage(train, crossings.by_ref().take(train.packets.len()).collect())
             })
@@ -166,6 +170,9 @@ struct Way {
     receiver_clock: Clock,
     sender_kernel_stamps: bool,
     receiver_kernel_stamps: bool,
+    sender_error: Times,
+    receiver_error: Times,
+    errors: Stream,
     max_size: Bytes,
     /// Packets of this fleet, in the order of sending.
     sent: Vec<Sending>,
@@ -234,12 +241,13 @@ impl Way {
         crossings
     }
 
-    fn passage(&self, train: &Train, crossings: Vec<Crossing>) -> Passage {
+    fn passage(&mut self, train: &Train, crossings: Vec<Crossing>) -> Passage {
         let mut fates = Vec::with_capacity(crossings.len());
         let mut truth = Vec::with_capacity(crossings.len());
-        let stamps = |clock: &Clock, application, kernel, kernel_stamps: bool| Stamps {
-            application: clock.read(application),
-            kernel: kernel_stamps.then(|| clock.read(kernel)),
+        let rng = &mut self.errors;
+        let mut stamps = |clock: &Clock, error: &Times, application, kernel, kernel_stamps: bool| Stamps {
+            application: clock.read(application + error.sample(rng)),
+            kernel: kernel_stamps.then(|| clock.read(kernel + error.sample(rng))),
             hardware: None,
         };
         let mut places: Vec<_> =
@@ -249,10 +257,22 @@ impl Way {
             let Sending { handed_over, departed } = sending;
             fates.push(Fate {
                 packet: *packet,
-                sent: stamps(&self.sender_clock, handed_over, departed, self.sender_kernel_stamps),
+                sent: stamps(
+                    &self.sender_clock,
+                    &self.sender_error,
+                    handed_over,
+                    departed,
+                    self.sender_kernel_stamps,
+                ),
                 arrival: arrival.as_ref().map(|Landing { place, copies, reception, .. }| {
                     let Reception { kernel, stamped, .. } = *reception;
-                    let stamps = stamps(&self.receiver_clock, stamped, kernel, self.receiver_kernel_stamps);
+                    let stamps = stamps(
+                        &self.receiver_clock,
+                        &self.receiver_error,
+                        stamped,
+                        kernel,
+                        self.receiver_kernel_stamps,
+                    );
                     let order = places.partition_point(|other| other < place) as u32;
                     Arrival { stamps, order, copies: *copies }
                 }),

@@ -72,13 +72,24 @@ fn a_nic_that_holds_nothing_leaves_the_knee_its_value() {
 
 #[test]
 fn a_stage_longer_than_the_period_is_still_a_value() {
-    let slow = |nic: &str| format!("nic = {nic}\nspin = '100 us'");
-    for nic in ["{ hold = { period = '50 us' } }", "{ throttle = { period = '50 us' } }"] {
-        let (found, knee) = measured(FREE, &slow(nic), 7);
+    let slow = |nic: &str, work: &str| format!("nic = {nic}\n{work}");
+    for (nic, work) in [
+        ("{ hold = { period = '50 us' } }", "spin = '100 us'"),
+        (
+            "{ throttle = { period = '50 us' } }",
+            "wake_up = { normal = { mean = '130 us', deviation = '3 us' } }",
+        ),
+    ] {
+        let (found, knee) = measured(FREE, &slow(nic, work), 7);
         assert_eq!(found.finding(Quantity::CoalescencePresent), Finding::flag(true));
         let stage = knee.finding(Quantity::ApplicationStage);
         assert!(matches!(stage, Finding::Value { .. }) && stage.holds(131_000.0) == Some(true), "{stage:?}");
     }
+    // Where the program itself takes longer than the throttle's period for each packet, its level might be the
+    // throttle's: a bound.
+    let (_, knee) = measured(FREE, &slow("{ throttle = { period = '50 us' } }", "spin = '100 us'"), 7);
+    let stage = knee.finding(Quantity::ApplicationStage);
+    assert!(matches!(stage, Finding::Bound { .. }) && stage.holds(131_000.0) == Some(true), "{stage:?}");
 }
 
 #[test]

@@ -397,3 +397,29 @@ fn the_narrowest_link_is_the_one_that_spaces_probes() {
     assert_eq!(narrow(&slow), mbps(1_000), "two packets may come out of two links at once");
     assert_eq!(narrow(&slow.replace("packet", "flow")), mbps(300));
 }
+
+#[test]
+fn stamps_may_be_late_each_by_itself() {
+    let links = "name = 'x'\n[[links]]\nrate = '1 Gb/s'\n";
+    let text =
+        format!("{links}[destination]\nstamp_error = {{ uniform = {{ low = '1 us', high = '3 us' }} }}\n");
+    let fleet = vec![Departure { pause: Nanos::from_millis(1), train: Train::burst(Bytes(88), 1) }; 200];
+    let carried = |text: &str| {
+        let mut path = SimPath::new(&Scenario::parse("x", text).unwrap(), 1);
+        path.carry(&fleet).unwrap()
+    };
+    let (exact, late) = (carried(links), carried(&text));
+    let errors: Vec<Nanos> = exact
+        .iter()
+        .zip(&late)
+        .map(|(exact, late)| {
+            let stamp =
+                |passage: &Passage| passage.observation.fates[0].arrival.unwrap().stamps.kernel.unwrap();
+            // The truth is the same: only what is told of it differs.
+            assert_eq!(exact.truth, late.truth);
+            stamp(late) - stamp(exact)
+        })
+        .collect();
+    assert!(errors.iter().all(|error| (Nanos(1_000)..=Nanos(3_000)).contains(error)), "{errors:?}");
+    assert!(errors.iter().any(|error| *error != errors[0]), "each by itself");
+}

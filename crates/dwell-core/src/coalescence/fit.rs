@@ -315,6 +315,10 @@ impl<'a> View<'a> {
             let below = dispersions.clone().filter(|x| *x <= low).fold(0.0, f64::max);
             let above = dispersions.filter(|x| *x >= high).fold(f64::INFINITY, f64::min);
             let above = if above.is_finite() { above } else { high };
+            // Cross traffic parts packets that would have come together and so pushes the border down; but whatever it
+            // does, no packet that was not held with the first comes within the period.
+            let parted = self.gaps.iter().copied().find(|gap| *gap >= 0.95 * low);
+            let above = parted.map_or(above, |parted| parted.max(above));
             return Estimate { value: f64::midpoint(low, high), low: below, high: above };
         }
         // The level itself: the middle of the gaps that lie on it.

@@ -2,7 +2,7 @@
 
 use super::fit::CLOCK_RATE_DOUBT;
 use crate::stats::Estimate;
-use crate::stats::quantile::{mad, quantile_interval, sorted};
+use crate::stats::quantile::{mad, quantile, quantile_interval, sorted};
 
 /// One long train: when its packets were stamped, in nanoseconds, and how far apart they were sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,9 @@ pub(super) fn batch_period(trains: &[LongTrain], resolution: f64) -> Option<Esti
     }
     let sampled = quantile_interval(&sorted(&spacings), 0.5)?;
     let doubt = resolution + CLOCK_RATE_DOUBT * sampled.value;
-    let period = Estimate { low: sampled.low - doubt, high: sampled.high + doubt, ..sampled };
+    // A period that still grows with the rate: the longest that were seen often are as likely.
+    let grown = quantile(&spacings, 0.9)?.max(sampled.high);
+    let period = Estimate { low: sampled.low - doubt, high: grown + doubt, ..sampled };
     let spacing = trains.iter().map(|train| train.spacing).fold(0.0, f64::max);
     (mad(&spacings)? <= EVEN * period.value && period.value > SEVERAL * spacing).then_some(period)
 }

@@ -11,6 +11,8 @@
 //! and the delay that RFC 7679 means is what lies between the two data links. PPT_src is the sender's own transmit
 //! stamp minus its program's. PPT_dst is the receiver's kernel stamp against its program's, packet by packet; or,
 //! where only application stamps are to be used, the application stage A that [`Knee`](crate::host::Knee) found.
+//! IC_dst of a lone packet is the period of a NIC that holds packets, as [`coalescence`](crate::coalescence) found it, and
+//! nothing for the other kinds. (IC_src is not: no NIC waits before it sends.)
 //! In papers/000 section 7.3 the same subtraction turns 56 us into 35 us and 216 us into 186 us.
 //!
 //! # Clocks
@@ -27,6 +29,7 @@
 //! on a known end link); no measurement between two clocks can do better without knowing the path's asymmetry.
 
 use crate::clock;
+use crate::coalescence::Kind;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
@@ -89,9 +92,9 @@ struct Lone {
     apparent: f64,
     /// From the sending program's stamp to the sending kernel's; `None` without that stamp.
     sender: Option<f64>,
-    /// From the sender's stamp nearest to the wire to the receiver's.
+    /// From the sender's stamp nearest to the wire to the receiver's, without what its NIC held.
     wire: f64,
-    /// From the sender's stamp nearest to the wire to the receiving program's.
+    /// From the sender's stamp nearest to the wire to the receiving program's, likewise.
     stamped: f64,
     /// From the receiving kernel's stamp to the program's; `None` without that stamp.
     receiver: Option<f64>,
@@ -103,6 +106,8 @@ pub struct OneWayDelay {
     config: OneWayDelayConfig,
     size: Bytes,
     serialisation: f64,
+    /// IC_dst: how long the receiver's NIC holds a lone packet.
+    held: Nanos,
     asked: usize,
     /// Stamps that all times are counted from: of this host, and of the host under test.
     origin: Option<(Nanos, Nanos)>,
@@ -156,6 +161,10 @@ impl OneWayDelay {
         Self {
             size,
             serialisation: facts.end_link.map_or(0.0, |capacity| capacity.time_for(size).as_f64()),
+            held: facts
+                .coalescence
+                .filter(|coalesced| coalesced.kind == Kind::Hold)
+                .map_or(Nanos::ZERO, |coalesced| coalesced.period),
             config,
             asked: 0,
             origin: None,
@@ -177,6 +186,10 @@ impl OneWayDelay {
         let handed = fate.sent.application - from;
         let stamped = arrival.stamps.application - to;
         let reached = arrival.stamps.nearest_wire() - to;
+        let held = match direction {
+            Direction::Forward => self.held,
+            Direction::Reverse => Nanos::ZERO,
+        };
         Some(Lone {
             at: match direction {
                 Direction::Forward => left,
@@ -185,8 +198,8 @@ impl OneWayDelay {
             .as_f64(),
             apparent: (stamped - handed).as_f64(),
             sender: fate.sent.kernel.map(|kernel| (kernel - fate.sent.application).as_f64()),
-            wire: (reached - left).as_f64(),
-            stamped: (stamped - left).as_f64(),
+            wire: (reached - left - held).as_f64(),
+            stamped: (stamped - left - held).as_f64(),
             receiver: arrival.stamps.kernel.map(|kernel| (arrival.stamps.application - kernel).as_f64()),
         })
     }

@@ -42,6 +42,8 @@ pub struct HostSpec {
     pub spin: Times,
     /// As a sender: from the program's stamp to the driver.
     pub send: Times,
+    /// By how much each stamp is too late, beside what the clock does to all of them alike.
+    pub stamp_error: Times,
     /// The clock of all its stamps.
     pub clock: ClockSpec,
 }
@@ -62,6 +64,7 @@ impl Default for HostSpec {
             turn_round: Times::Fixed(Nanos(300)),
             spin: Times::default(),
             send: Times::Normal { mean: Nanos(5_000), deviation: Nanos(300) },
+            stamp_error: Times::default(),
             clock: ClockSpec::default(),
         }
     }

@@ -99,9 +99,9 @@ impl Measuring for Delay {
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
         capacity::measure_end_link(run)?;
+        measure_coalescence(run)?;
         let mut stage = None;
         if self.stamps == Vantage::Application {
-            measure_coalescence(run)?;
             let mut knee = PptMethod::Knee.build(Vantage::Application, None, run.seed(), run.facts());
             let (report, _) = run.measure(PptMethod::Knee.name(), &mut *knee)?;
             stage = stage_of(Some(&report));

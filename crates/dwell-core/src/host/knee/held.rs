@@ -7,6 +7,8 @@ use crate::unit::Nanos;
 
 /// A break further than this factor beyond the period is not the period's.
 const BEYOND: f64 = 1.1;
+/// A flat gap below this share of a throttle's period is not the throttle's.
+const SERVICE: f64 = 0.5;
 /// A gap that grows by this share of the stage at the break has jumped.
 const JUMP: f64 = 0.2;
 /// Nats by which z must decide who waited before a break counts as the program's, where nothing else tells.
@@ -56,7 +58,9 @@ impl Knee {
                      any shorter stage"
                 );
                 let beyond = stage.is_some_and(|stage| stage > BEYOND * held);
-                (!(beyond && (jumps || kind == Kind::Hold))).then_some((held, reason))
+                // Only a flat level well below the period is surely a service time, and no level of the throttle.
+                let waits = service.is_some_and(|service| service < SERVICE * held);
+                (!(beyond && (kind == Kind::Hold || (jumps && waits)))).then_some((held, reason))
             }
             None => {
                 let Regimes::Both(found) = &fit.regimes else { return None };
