@@ -48,6 +48,9 @@ pub struct Fit {
 /// Nats that a behaviour with a period must gain over none. Real ones gain hundreds; cross traffic that comes in bursts,
 /// or evenly, offers explanations of up to some fifty.
 const GAIN: f64 = 60.0;
+/// The same where no more than this share of the gaps is wild: its parameters, with room.
+const QUIET: f64 = 0.1;
+const QUIET_GAIN: f64 = 15.0;
 /// The same where more than this share of the gaps is wild.
 const BUSY: f64 = 0.5;
 const BUSY_GAIN: f64 = 150.0;
@@ -98,7 +101,11 @@ pub(super) fn log_likelihood(samples: &[Sample], known: Known, behaviour: Behavi
 impl Explained {
     /// Nats that it must gain over none: on a busy path, where most gaps are wild, chance offers many explanations.
     fn needed(&self) -> f64 {
-        if self.wild > BUSY { BUSY_GAIN } else { GAIN }
+        match self.wild {
+            wild if wild > BUSY => BUSY_GAIN,
+            wild if wild > QUIET => GAIN,
+            _ => QUIET_GAIN,
+        }
     }
 
     /// A period must stand well clear of the blur; the more so where its multiples count too.
