@@ -31,9 +31,10 @@ fn fits(what: &str, text: &str) {
 
 #[test]
 fn the_published_schema_is_that_of_the_code() {
-    let current = format!("{:#}\n", Scenario::schema());
+    // As values: the order of keys depends on the features that a build of the whole workspace turns on.
+    let published: serde_json::Value = serde_json::from_str(PUBLISHED).unwrap();
     assert!(
-        current == PUBLISHED,
+        serde_json::to_value(Scenario::schema()).unwrap() == published,
         "docs/schema/scenario.json is out of date: cargo run -p dwell-sim --example schema > docs/schema/scenario.json"
     );
     let schema = Scenario::schema();
