@@ -32,7 +32,7 @@ fn fits(what: &str, text: &str) {
 #[test]
 fn the_published_schema_is_that_of_the_code() {
     // As values: the order of keys depends on the features that a build of the whole workspace turns on.
-    let published: serde_json::Value = serde_json::from_str(PUBLISHED).unwrap();
+    let published: Value = serde_json::from_str(PUBLISHED).unwrap();
     assert!(
         Scenario::schema() == published,
         "docs/schema/scenario.json is out of date: cargo run -p dwell-sim --example schema > docs/schema/scenario.json"
