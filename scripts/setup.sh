@@ -21,10 +21,16 @@ for part in rustfmt clippy; do
 	fi
 done
 
-# The lab runs ip and tc; the dependencies' one C library is built with cc.
+# The lab runs ip and tc; the dependencies' C libraries are built with cc and make. The programs that `dwell local` has
+# the kernel run are compiled by clang; libbpf loads them, and reads ELF and zlib.
 packages=""
 command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || packages="$packages iproute2"
 command -v cc >/dev/null 2>&1 || packages="$packages gcc libc6-dev"
+for tool in make clang pkg-config; do
+	command -v "$tool" >/dev/null 2>&1 || packages="$packages $tool"
+done
+[ -e /usr/include/libelf.h ] || packages="$packages libelf-dev"
+[ -e /usr/include/zlib.h ] || packages="$packages zlib1g-dev"
 
 if [ -n "$packages" ]; then
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

@@ -16,6 +16,8 @@ pub mod sizing;
 
 pub mod gap;
 
+pub mod inside;
+
 mod circumstances;
 pub mod clock;
 pub mod coalescence;
