@@ -23,6 +23,7 @@ mod agent;
 mod allowance;
 mod channel;
 pub mod clock;
+pub mod echo;
 mod facts;
 mod guests;
 mod identity;
@@ -40,6 +41,7 @@ pub mod protocol;
 mod receive_poll;
 mod session;
 pub mod socket;
+mod stamped;
 mod warm;
 
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
