@@ -27,6 +27,7 @@ pub mod echo;
 mod facts;
 mod guests;
 mod identity;
+pub mod inside;
 pub mod interface;
 mod link;
 mod live;
