@@ -20,6 +20,7 @@ mod slices;
 mod stage;
 mod story;
 mod tally;
+mod watch;
 
 pub use bunches::Pace;
 pub use cause::{Cause, WAITING};
@@ -34,3 +35,4 @@ pub use slices::{BINS, SLICES, Share, Slice, Slices, bin_start};
 pub use stage::{Point, Stage, Way};
 pub use story::{grouped, story};
 pub use tally::{Numbered, Tally, WayTally};
+pub use watch::{Overhead, Watch, Watched};
