@@ -17,7 +17,7 @@ use programs::{Reader, Stall};
 pub enum Case {
     /// Nothing is wrong: the reader waits for packets on a core that is awake and does nothing else.
     Healthy,
-    /// Another thread of the same priority computes on the reader's core.
+    /// A thread of higher priority computes on the reader's core for most of the time.
     BusyCore,
     /// The host's end of the cable gathers packets before it interrupts.
     Coalescing,
@@ -47,7 +47,7 @@ enum Beside {
     Nothing,
     /// It spins, and gives way to everybody at once.
     Awake,
-    /// It runs another program.
+    /// It runs another program, whose threads go first.
     Other,
 }
 
@@ -91,7 +91,8 @@ impl Case {
         match self {
             Self::Healthy => "A packet every 500 us; the reader's core is awake and has nothing else to do.",
             Self::BusyCore => {
-                "A packet every 2 ms; another thread of the same priority computes on the reader's core."
+                "A packet every 2 ms; a thread of higher priority computes on the reader's core for 3 ms of every \
+                 5 ms."
             }
             Self::Coalescing => "A packet every 50 us; the receiving NIC hands them over once in 500 us.",
             Self::SleepingCore => "A packet every 20 ms; the reader's core sleeps in between.",

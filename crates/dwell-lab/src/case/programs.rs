@@ -12,6 +12,10 @@ use std::time::Duration;
 /// How often a reader looks whether it shall end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// How long the other program computes, and then does not. A real-time thread that never rests is stopped by the kernel.
+const COMPUTING: Nanos = Nanos::from_millis(3);
+const RESTING: Duration = Duration::from_millis(2);
+
 /// A program that reads packets, as any program does: it blocks in the kernel until one comes.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Reader {
@@ -78,9 +82,10 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Computes until `stop`.
+/// Computes until `stop`, for most of the time.
 pub(super) fn compute(stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
-        std::hint::spin_loop();
+        clock::spin_until(clock::monotonic() + COMPUTING);
+        std::thread::sleep(RESTING);
     }
 }

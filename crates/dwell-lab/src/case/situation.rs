@@ -63,7 +63,8 @@ impl Situation {
                 Ok(())
             })?),
             Beside::Other => programs.push(wiring.destination.spawn("compute", move || {
-                let _ = place::pin_current_thread(cores.receiver);
+                // Where it gets no priority (it takes root), the scheduler lets the reader run first, as a rule.
+                let _ = settle(Role::Receiver, cores);
                 compute(&told);
                 Ok(())
             })?),
