@@ -75,7 +75,7 @@ fn what_is_gathered_comes_together() {
     let gaps = gaps(&mut situation);
     let together = gaps.iter().filter(|gap| **gap < Nanos::from_micros(20)).count();
     let apart = gaps.iter().filter(|gap| **gap > Nanos::from_micros(450)).count();
-    // A busy machine delays bunches, and may hand one over in two parts.
+    // A busy, and may hand one over in two parts.
     assert!(together * 2 > gaps.len() && apart * 20 > gaps.len(), "of {} {together} {apart}", gaps.len());
 }
 

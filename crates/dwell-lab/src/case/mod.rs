@@ -19,7 +19,7 @@ pub enum Case {
     Healthy,
     /// A thread of higher priority computes on the reader's core for most of the time.
     BusyCore,
-    /// The host's end of the cable gathers packets before it interrupts.
+    /// The host's kernel polls its interface now and then, and packets gather there meanwhile.
     Coalescing,
     /// The reader's core has slept for long when a packet comes.
     SleepingCore,
@@ -54,9 +54,9 @@ enum Beside {
 /// Nothing between the hosts but the kernel's bridge.
 const PLAIN: &str = "name = 'case'\n[[links]]\nrate = 'unshaped'\n";
 
-/// The destination's kernel polls its interface once in half a millisecond.
+/// The destination's kernel polls its interface every half a millisecond.
 const GATHERING: &str = "name = 'case'\n[[links]]\nrate = 'unshaped'\n[destination]\n\
-                         nic = { hold = { period = '500 us' } }\n";
+                         nic = { deferred = { period = '500 us', polls = 1 } }\n[lab]\nnic = 'kernel'\n";
 
 /// Room for two or three packets: less the kernel does not grant.
 const LEAST_ROOM: usize = 1;
@@ -94,7 +94,9 @@ impl Case {
                 "A packet every 2 ms; a thread of higher priority computes on the reader's core for 3 ms of every \
                  5 ms."
             }
-            Self::Coalescing => "A packet every 50 us; the receiving NIC hands them over once in 500 us.",
+            Self::Coalescing => {
+                "A packet every 50 us; the receiving kernel polls its interface every 500 us (gro_flush_timeout)."
+            }
             Self::SleepingCore => "A packet every 20 ms; the reader's core sleeps in between.",
             Self::SlowReader => {
                 "A packet every 500 us; after each sixtieth the reader does something else for 20 ms."

@@ -3,7 +3,7 @@
 use super::programs::{compute, send};
 use super::{Beside, Case, Make};
 use crate::error::LabError;
-use crate::namespace::Worker;
+use crate::namespace::{Worker, own_sysfs};
 use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::testbed::Testbed;
 use crate::wiring::Place;
@@ -92,7 +92,10 @@ impl Situation {
     /// # Errors
     /// When the system lets no thread be there.
     pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
-        self.testbed.wiring.destination.within(|| Ok(work()))
+        self.testbed.wiring.destination.within(|| {
+            own_sysfs().map_err(LabError::system("show the destination's settings in /sys"))?;
+            Ok(work())
+        })
     }
 }
 
