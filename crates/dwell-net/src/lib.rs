@@ -26,6 +26,7 @@ pub mod clock;
 mod facts;
 mod guests;
 mod identity;
+pub mod inside;
 pub mod interface;
 mod link;
 mod live;
