@@ -10,7 +10,11 @@ pub mod host;
 
 pub mod capacity;
 
+pub mod capture;
+
 pub mod delay;
+
+pub mod echo;
 
 pub mod sizing;
 

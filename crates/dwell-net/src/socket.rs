@@ -1,15 +1,14 @@
 //! UDP sockets for probes, with every time stamp that the host gives.
 
-use crate::clock;
-use dwell_core::{Nanos, Stamps};
-use nix::errno::Errno;
-use nix::libc;
+use crate::stamped;
+pub use crate::stamped::{DepartureStamp, Received};
+use dwell_core::Nanos;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrStorage,
-    TimestampingFlag, bind, connect, getsockname, recvmsg, sendmmsg, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrStorage, bind, connect, getsockname,
+    sendmmsg, sendto, setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -24,62 +23,11 @@ mod option {
 /// Bytes that the kernel may queue on a socket for a thread that was kept from running.
 const QUEUE: usize = 4 << 20;
 
-/// Both software and hardware stamps of one departure (SOF_TIMESTAMPING_OPT_TX_SWHW; nix has no name for it).
-const BOTH_DEPARTURE_STAMPS: TimestampingFlag = TimestampingFlag::from_bits_retain(1 << 14);
-
-/// A packet that came.
-#[derive(Copy, Clone, Debug)]
-pub struct Received {
-    /// Its length; more than was read of it where the buffer was shorter.
-    pub length: usize,
-    /// When.
-    pub stamps: Stamps,
-    /// From where.
-    pub from: Option<SocketAddr>,
-}
-
-/// When a packet departed, as told by the error queue.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct DepartureStamp {
-    /// Which packet: counted from zero since the stamps were switched on or [`ProbeSocket::recount`] was called.
-    pub id: u32,
-    /// The kernel's stamp.
-    pub kernel: Option<Nanos>,
-    /// The NIC's.
-    pub hardware: Option<Nanos>,
-}
-
 /// A UDP socket for probes. Its packets are never fragmented, on no stretch of the path.
 pub struct ProbeSocket {
     fd: OwnedFd,
     ip: IpAddr,
     control: Vec<u8>,
-}
-
-/// The errors that ICMP messages become (icmp_err_convert of the kernel, and its IPv6 counterpart).
-const FROM_ICMP: [Errno; 9] = [
-    Errno::ECONNREFUSED,
-    Errno::EHOSTUNREACH,
-    Errno::ENETUNREACH,
-    Errno::EHOSTDOWN,
-    Errno::ENOPROTOOPT,
-    Errno::EOPNOTSUPP,
-    Errno::ENONET,
-    Errno::EACCES,
-    Errno::EPROTO,
-];
-
-/// How the stamps are to be taken.
-fn stamping() -> TimestampingFlag {
-    TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_TX_SOFTWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_TX_HARDWARE
-        | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
-        | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY
-        | BOTH_DEPARTURE_STAMPS
 }
 
 impl ProbeSocket {
@@ -110,16 +58,16 @@ impl ProbeSocket {
         }
         let _ = setsockopt(&fd, sockopt::SndBuf, &QUEUE);
         if local.is_ipv4() {
-            setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
+            setsockopt(&fd, option::MtuDiscover4, &nix::libc::IP_PMTUDISC_PROBE)?;
         } else {
-            setsockopt(&fd, option::MtuDiscover6, &libc::IPV6_PMTUDISC_PROBE)?;
+            setsockopt(&fd, option::MtuDiscover6, &nix::libc::IPV6_PMTUDISC_PROBE)?;
             if local.ip().is_unspecified() {
                 setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
-                setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
+                setsockopt(&fd, option::MtuDiscover4, &nix::libc::IP_PMTUDISC_PROBE)?;
             }
         }
         bind(fd.as_raw_fd(), &SockaddrStorage::from(local))?;
-        let control = nix::cmsg_space!([libc::timespec; 3], [u8; 64], [u8; 64]);
+        let control = stamped::control();
         let this = Self { fd, ip: local.ip(), control };
         this.recount()?;
         Ok(this)
@@ -139,7 +87,8 @@ impl ProbeSocket {
     /// The operating system's.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let address: SockaddrStorage = getsockname(self.fd.as_raw_fd())?;
-        to_std(&address).ok_or_else(|| io::Error::other("the socket has an address of an unknown family"))
+        stamped::to_std(&address)
+            .ok_or_else(|| io::Error::other("the socket has an address of an unknown family"))
     }
 
     /// Starts counting departures from zero again. To be called when a send failed: kernels differ in whether they
@@ -148,8 +97,7 @@ impl ProbeSocket {
     /// # Errors
     /// When the kernel takes no stamps at all.
     pub fn recount(&self) -> io::Result<()> {
-        setsockopt(&self.fd, sockopt::Timestamping, &TimestampingFlag::empty())?;
-        Ok(setsockopt(&self.fd, sockopt::Timestamping, &stamping())?)
+        stamped::recount(&self.fd)
     }
 
     /// How long [`Self::receive`] waits; `None`: for ever.
@@ -167,7 +115,7 @@ impl ProbeSocket {
     /// # Errors
     /// The operating system's.
     pub fn receive(&mut self, buffer: &mut [u8], spin: Nanos) -> io::Result<Option<Received>> {
-        self.receive_with(buffer, spin, MsgFlags::MSG_TRUNC)
+        stamped::receive(&self.fd, &mut self.control, buffer, spin, MsgFlags::MSG_TRUNC)
     }
 
     /// Like [`Self::receive`], of packets that are here already.
@@ -175,41 +123,8 @@ impl ProbeSocket {
     /// # Errors
     /// The operating system's.
     pub fn receive_now(&mut self, buffer: &mut [u8], spin: Nanos) -> io::Result<Option<Received>> {
-        self.receive_with(buffer, spin, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT)
-    }
-
-    fn receive_with(
-        &mut self,
-        buffer: &mut [u8],
-        spin: Nanos,
-        flags: MsgFlags,
-    ) -> io::Result<Option<Received>> {
-        let mut parts = [IoSliceMut::new(buffer)];
-        let fd = self.fd.as_raw_fd();
-        let result = recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut self.control), flags);
-        if spin > Nanos::ZERO && result.is_ok() {
-            clock::spin_until(clock::monotonic() + spin);
-        }
-        let application = clock::realtime();
-        let message = match result {
-            Ok(message) => message,
-            // A time-out, or an ICMP error that says what became of an earlier packet: nothing came, and no failure
-            // of ours.
-            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
-            Err(error) if FROM_ICMP.contains(&error) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let mut stamps = Stamps { application, kernel: None, hardware: None };
-        if let Ok(controls) = message.cmsgs() {
-            for control in controls {
-                if let ControlMessageOwned::ScmTimestampsns(times) = control {
-                    stamps.kernel =
-                        nonzero(times.system).and_then(|stamp| clock::plausible(stamp, application));
-                    stamps.hardware = nonzero(times.hw_raw);
-                }
-            }
-        }
-        Ok(Some(Received { length: message.bytes, stamps, from: message.address.as_ref().and_then(to_std) }))
+        let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
+        stamped::receive(&self.fd, &mut self.control, buffer, spin, flags)
     }
 
     /// Sends `packets` to the connected peer in one burst. Tells how many the kernel took before it refused one.
@@ -233,38 +148,16 @@ impl ProbeSocket {
     /// # Errors
     /// The operating system's.
     pub fn departure_stamp(&mut self) -> io::Result<Option<DepartureStamp>> {
-        loop {
-            let fd = self.fd.as_raw_fd();
-            let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-            let message = match recvmsg::<SockaddrStorage>(fd, &mut [], Some(&mut self.control), flags) {
-                Ok(message) => message,
-                Err(Errno::EAGAIN) => return Ok(None),
-                Err(Errno::EINTR) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            let mut stamp = DepartureStamp { id: 0, kernel: None, hardware: None };
-            let mut known = false;
-            for control in message.cmsgs()? {
-                match control {
-                    ControlMessageOwned::ScmTimestampsns(times) => {
-                        stamp.kernel = nonzero(times.system);
-                        stamp.hardware = nonzero(times.hw_raw);
-                    }
-                    ControlMessageOwned::Ipv4RecvErr(error, _)
-                    | ControlMessageOwned::Ipv6RecvErr(error, _)
-                        if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING =>
-                    {
-                        stamp.id = error.ee_data;
-                        known = true;
-                    }
-                    _ => {}
-                }
-            }
-            // Anything else is an ICMP error, which says nothing of a departure.
-            if known {
-                return Ok(Some(stamp));
-            }
-        }
+        stamped::departure(&self.fd, &mut self.control)
+    }
+
+    /// Sends one packet to `to`.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn send_to(&self, packet: &[u8], to: SocketAddr) -> io::Result<()> {
+        sendto(self.fd.as_raw_fd(), packet, &SockaddrStorage::from(to), MsgFlags::empty())?;
+        Ok(())
     }
 
     /// The address that it is bound to.
@@ -291,18 +184,6 @@ impl<'a> Burst<'a> {
             addresses: vec![None; packets.len()],
         }
     }
-}
-
-fn nonzero(time: nix::sys::time::TimeSpec) -> Option<Nanos> {
-    let stamp = Nanos(time.tv_sec().saturating_mul(1_000_000_000).saturating_add(time.tv_nsec()));
-    (stamp != Nanos::ZERO).then_some(stamp)
-}
-
-fn to_std(address: &SockaddrStorage) -> Option<SocketAddr> {
-    let v4 = address.as_sockaddr_in().map(|address| SocketAddr::V4((*address).into()));
-    let address =
-        v4.or_else(|| address.as_sockaddr_in6().map(|address| SocketAddr::V6((*address).into())))?;
-    Some(canonical(address))
 }
 
 /// An IPv4 address that an IPv6 socket shows as its own kind, as what it is.

@@ -2,6 +2,7 @@
 
 mod recorded;
 
+use dwell_core::capture::ReadError;
 use dwell_core::{Bytes, Nanos};
 use dwell_sim::{CaptureError, CrossKind, Framing, Scenario, Trace};
 use proptest::prelude::*;
@@ -187,7 +188,10 @@ fn captures_that_are_unfit_say_why() {
     huge.extend(vec![0; 100]);
     let error = read(&huge).unwrap_err();
     assert!(
-        matches!(error, CaptureError::CutOff { whole: 2 } | CaptureError::Damaged { whole: 2 }),
+        matches!(
+            error,
+            CaptureError::Unread(ReadError::CutOff { whole: 2 } | ReadError::Damaged { whole: 2 })
+        ),
         "{error}"
     );
 }
@@ -208,8 +212,12 @@ fn a_capture_cut_off_anywhere_is_refused_or_whole() {
         for end in 1..file.len() {
             match read(&file[..end]) {
                 Ok(trace) => whole = trace.packets(),
-                Err(CaptureError::CutOff { whole: before }) => assert!(before >= whole, "{end}"),
-                Err(CaptureError::NoCapture | CaptureError::Empty | CaptureError::OnePacket) => {}
+                Err(CaptureError::Unread(ReadError::CutOff { whole: before })) => {
+                    assert!(before >= whole, "{end}")
+                }
+                Err(
+                    CaptureError::Unread(ReadError::NoCapture | ReadError::Empty) | CaptureError::OnePacket,
+                ) => {}
                 Err(other) => panic!("cut at {end}: {other}"),
             }
         }

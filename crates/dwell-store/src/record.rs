@@ -1,3 +1,4 @@
+use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -5,7 +6,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// The format that this version writes, and the latest that it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What was asked of a run: with the passages, all that its analysis needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,12 @@ pub(crate) enum Line {
     Passage(Kept),
     /// All findings.
     Found(Vec<Found>),
+    /// What was known before watching.
+    Watch(Box<Watch>),
+    /// What was seen while watching.
+    Event(Event),
+    /// What was known after watching.
+    Watched(Box<Watched>),
     /// Nothing follows.
     End(End),
 }
@@ -92,6 +99,9 @@ pub(crate) enum Line {
 pub(crate) struct End {
     /// Passages in the record.
     pub(crate) passages: u64,
+    /// Events in the record.
+    #[serde(default)]
+    pub(crate) events: u64,
     /// SHA-256 of every byte before this line, in hexadecimal.
     pub(crate) sha256: String,
 }
@@ -105,6 +115,12 @@ pub struct Record {
     pub passages: Vec<Kept>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
+    /// What was known of a run of watching before it started; `None`: the run probed.
+    pub watch: Option<Watch>,
+    /// What it saw, in the order of telling.
+    pub events: Vec<Event>,
+    /// What was known of it in the end; `None` where the record is cut short.
+    pub watched: Option<Watched>,
     /// Whether the run ended and nothing was lost since.
     pub whole: bool,
 }

@@ -2,6 +2,7 @@
 
 mod adversity;
 mod bench;
+mod echo;
 mod loopback;
 mod proxy;
 mod trust;

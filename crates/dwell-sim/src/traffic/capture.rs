@@ -1,13 +1,50 @@
 //! Recorded traffic.
 
-use super::capture_file::{self, CaptureError};
 use crate::link::Framing;
+use dwell_core::capture::{ReadError, each_packet};
 use dwell_core::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Why a capture is unfit as traffic.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// It cannot be read to its end.
+    #[error(transparent)]
+    Unread(#[from] ReadError),
+    /// A directory, a pipe or a device.
+    #[error("is not a file")]
+    NoFile,
+    /// One packet.
+    #[error("holds a single packet, which has no rate")]
+    OnePacket,
+    /// Many packets at one time.
+    #[error("holds packets that all have the same time")]
+    NoTime,
+    /// Time runs backwards.
+    #[error(
+        "packet {number} comes {by} before the one ahead of it; put the packets into order (reordercap does)"
+    )]
+    Backwards {
+        /// Which packet, from 1.
+        number: usize,
+        /// How far.
+        by: Nanos,
+    },
+    /// A time beyond all sense.
+    #[error("packet {number} comes more than 100 days before or after the first")]
+    TooLate {
+        /// Which packet, from 1.
+        number: usize,
+    },
+    /// More than we hold in memory.
+    #[error("holds more than 10,000,000 packets; cut a part out of it")]
+    TooLong,
+}
 
 /// A recorded capture as traffic. What serde reads names the file only; [`crate::Scenario::parse`] reads the file.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
@@ -74,10 +111,10 @@ impl Trace {
     /// If it cannot be read, or is unfit as traffic.
     pub fn open(file: &Path) -> Result<Self, CaptureError> {
         // A pipe or a device might never end.
-        if !std::fs::metadata(file)?.is_file() {
+        if !std::fs::metadata(file).map_err(ReadError::from)?.is_file() {
             return Err(CaptureError::NoFile);
         }
-        Self::read(std::fs::File::open(file)?)
+        Self::read(std::fs::File::open(file).map_err(ReadError::from)?)
     }
 
     /// Reads a capture in the format of pcap or pcapng.
@@ -87,12 +124,12 @@ impl Trace {
     pub fn read(from: impl std::io::Read + Send) -> Result<Self, CaptureError> {
         let mut trace = Self::default();
         let (mut first, mut last) = (None, Nanos::ZERO);
-        capture_file::each_packet(from, |at, size| {
+        each_packet(from, |packet| {
             let number = trace.times.len() + 1;
             if number > MOST_PACKETS {
                 return Err(CaptureError::TooLong);
             }
-            let since = at - *first.get_or_insert(at);
+            let since = packet.at - *first.get_or_insert(packet.at);
             let since = i64::try_from(since).map(Nanos).ok().filter(|since| *since <= LONGEST);
             let since = since.ok_or(CaptureError::TooLate { number })?;
             if since < last {
@@ -100,11 +137,12 @@ impl Trace {
             }
             last = since;
             trace.times.push(since);
-            trace.sizes.push(size);
+            let size = packet.link.on_wire(packet.length);
+            trace.sizes.push(u32::try_from(size.0).unwrap_or(u32::MAX));
             Ok(())
         })?;
         match trace.times.len() {
-            0 => Err(CaptureError::Empty),
+            0 => Err(ReadError::Empty.into()),
             1 => Err(CaptureError::OnePacket),
             _ if last == Nanos::ZERO => Err(CaptureError::NoTime),
             _ => Ok(trace),

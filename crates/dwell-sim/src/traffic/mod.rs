@@ -1,13 +1,12 @@
 //! What traffic of others is, as scenario files say it.
 
 mod capture;
-mod capture_file;
 mod pareto;
 mod sizes;
 
+pub use capture::CaptureError;
 pub(crate) use capture::Read as CapturesRead;
 pub use capture::{CaptureSpec, Trace};
-pub use capture_file::CaptureError;
 pub use pareto::ParetoSpec;
 pub(crate) use pareto::Periods;
 pub(crate) use sizes::SizeDraw;

@@ -2,6 +2,7 @@
 
 mod delays;
 mod gaps;
+mod heat;
 mod histogram;
 mod ink;
 mod judged;
@@ -11,6 +12,7 @@ mod waterfall;
 
 pub(crate) use delays::Delays;
 pub(crate) use gaps::Gaps;
+pub(crate) use heat::Heat;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
 pub(crate) use ratios::{Ratios, Sized};

@@ -32,7 +32,7 @@ impl Panel for Bars {
         }
         let letters = held(label(16, INK), HPos::Center, VPos::Top);
         area.draw(&Text::new(
-            "Time since the sending program handed the packet over (µs)",
+            format!("{} (µs)", self.axis),
             ((left + right) / 2, bottom + 28),
             letters,
         ))?;

@@ -48,9 +48,16 @@ impl ReplayArgs {
             if !self.partial {
                 return Err(cut.into());
             }
-            let note = format!("{} passages of a run that did not end", record.passages.len());
+            let (passages, events) = (record.passages.len(), record.events.len());
+            let note = format!("{} passages or events of a run that did not end", passages + events);
             record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
+        }
+        if record.header.ask.verb == "local" {
+            if self.method.is_some() || self.stamps.is_some() {
+                return Err(bad_argument(anyhow!("{}: a record of `dwell local` has no methods", self.file.display())));
+            }
+            return super::local::replay(record, output);
         }
         let no_facts = || anyhow!("{}: line 1: the record says nothing of the path", self.file.display());
         let facts = record.header.facts.ok_or_else(no_facts)?;

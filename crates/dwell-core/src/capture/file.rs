@@ -1,22 +1,17 @@
 //! Packets out of pcap and pcapng files.
 
-use dwell_core::Nanos;
+use super::LinkType;
 use pcap_parser::pcapng::{Block, OptionCode};
-use pcap_parser::{
-    InterfaceDescriptionBlock, Linktype, PcapBlockOwned, PcapError, PcapHeader, create_reader,
-};
+use pcap_parser::{InterfaceDescriptionBlock, PcapBlockOwned, PcapError, PcapHeader, create_reader};
 use std::io::{self, Read};
 use thiserror::Error;
 
-/// Why a capture is unfit as traffic.
+/// Why a capture cannot be read, or not to its end.
 #[derive(Debug, Error)]
-pub enum CaptureError {
+pub enum ReadError {
     /// The operating system said so.
     #[error("cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    /// A directory, a pipe or a device.
-    #[error("is not a file")]
-    NoFile,
     /// Neither pcap nor pcapng.
     #[error("is not a capture in the format of pcap or pcapng")]
     NoCapture,
@@ -26,31 +21,9 @@ pub enum CaptureError {
     /// No packets.
     #[error("holds no packets")]
     Empty,
-    /// One packet.
-    #[error("holds a single packet, which has no rate")]
-    OnePacket,
-    /// Many packets at one time.
-    #[error("holds packets that all have the same time")]
-    NoTime,
     /// The times of pcapng's simple packets are not recorded.
     #[error("holds packets without times (number {number} is one)")]
     Timeless {
-        /// Which packet, from 1.
-        number: usize,
-    },
-    /// Time runs backwards.
-    #[error(
-        "packet {number} comes {by} before the one ahead of it; put the packets into order (reordercap does)"
-    )]
-    Backwards {
-        /// Which packet, from 1.
-        number: usize,
-        /// How far.
-        by: Nanos,
-    },
-    /// A time beyond all sense.
-    #[error("packet {number} comes more than 100 days before or after the first")]
-    TooLate {
         /// Which packet, from 1.
         number: usize,
     },
@@ -68,39 +41,52 @@ pub enum CaptureError {
         /// How many packets are whole.
         whole: usize,
     },
-    /// More than we hold in memory.
-    #[error("holds more than 10,000,000 packets; cut a part out of it")]
-    TooLong,
 }
 
 /// Room for a record at first, and at most.
 const BUFFER: usize = 1 << 16;
 const LARGEST_RECORD: usize = 1 << 24;
 
-/// Calls `take` with the time (in nanoseconds since an epoch) and the size on the wire of each packet of a capture.
-pub(super) fn each_packet(
+/// A packet as a capture holds it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Captured<'a> {
+    /// Nanoseconds since an epoch, on the clock of whoever captured.
+    pub at: i128,
+    /// Of which link it was taken.
+    pub link: LinkType,
+    /// What was kept of it, from the link's own header on.
+    pub bytes: &'a [u8],
+    /// Its length on that link.
+    pub length: u32,
+}
+
+/// Calls `take` with each packet of a capture in the format of pcap or pcapng.
+///
+/// # Errors
+/// That of `take`, or why the capture cannot be read any further: then `take` has got every whole packet before that.
+pub fn each_packet<E: From<ReadError>>(
     from: impl Read + Send,
-    mut take: impl FnMut(i128, u32) -> Result<(), CaptureError>,
-) -> Result<(), CaptureError> {
+    mut take: impl FnMut(Captured<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut from = from;
     // What tells a format must be there with the first read, however little a read may bring.
     let mut start = Vec::new();
-    from.by_ref().take(BUFFER as u64).read_to_end(&mut start)?;
+    from.by_ref().take(BUFFER as u64).read_to_end(&mut start).map_err(ReadError::Unreadable)?;
     match start.as_slice() {
-        [] => return Err(CaptureError::Empty),
+        [] => return Err(ReadError::Empty.into()),
         [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0xfd, b'7', b'z', ..] | [b'B', b'Z', b'h', ..] => {
-            return Err(CaptureError::Compressed);
+            return Err(ReadError::Compressed.into());
         }
         _ => {}
     }
     let mut reader =
-        create_reader(BUFFER, io::Cursor::new(start).chain(from)).map_err(|_| CaptureError::NoCapture)?;
+        create_reader(BUFFER, io::Cursor::new(start).chain(from)).map_err(|_| ReadError::NoCapture)?;
     let (mut format, mut whole, mut room) = (Format::default(), 0, BUFFER);
     loop {
         match reader.next() {
             Ok((length, block)) => {
-                if let Some((at, size)) = format.packet(block, whole)? {
-                    take(at, size)?;
+                if let Some(packet) = format.packet(block, whole)? {
+                    take(packet)?;
                     whole += 1;
                 }
                 reader.consume(length);
@@ -112,13 +98,13 @@ pub(super) fn each_packet(
                 room *= 2;
                 reader.grow(room);
             }
-            Err(PcapError::UnexpectedEof) => return Err(CaptureError::CutOff { whole }),
-            Err(_) => return Err(CaptureError::Damaged { whole }),
+            Err(PcapError::UnexpectedEof) => return Err(ReadError::CutOff { whole }.into()),
+            Err(_) => return Err(ReadError::Damaged { whole }.into()),
         }
         let held = reader.data().len();
-        reader.refill().map_err(|_| CaptureError::Unreadable(io::ErrorKind::Other.into()))?;
+        reader.refill().map_err(|_| ReadError::Unreadable(io::ErrorKind::Other.into()))?;
         if reader.data().len() == held && !reader.reader_exhausted() {
-            return Err(CaptureError::Damaged { whole });
+            return Err(ReadError::Damaged { whole }.into());
         }
     }
 }
@@ -134,7 +120,7 @@ struct Format {
 /// How one interface recorded.
 #[derive(Copy, Clone)]
 struct Interface {
-    link: Linktype,
+    link: LinkType,
     /// Units of its times in a second.
     resolution: u128,
     /// Seconds to add to its times.
@@ -142,20 +128,25 @@ struct Interface {
 }
 
 impl Format {
-    /// The time and the size of the packet in `block`, if it is one.
-    fn packet(
+    /// The packet in `block`, if it is one.
+    fn packet<'a>(
         &mut self,
-        block: PcapBlockOwned<'_>,
+        block: PcapBlockOwned<'a>,
         whole: usize,
-    ) -> Result<Option<(i128, u32)>, CaptureError> {
-        let damaged = CaptureError::Damaged { whole };
+    ) -> Result<Option<Captured<'a>>, ReadError> {
+        let damaged = ReadError::Damaged { whole };
         match block {
             PcapBlockOwned::LegacyHeader(header) => self.interfaces = vec![Interface::of_pcap(&header)],
             PcapBlockOwned::Legacy(packet) => {
                 let interface = self.interfaces.first().ok_or(damaged)?;
                 let fraction = interface.nanos(u128::from(packet.ts_usec));
                 let at = i128::from(packet.ts_sec) * 1_000_000_000 + fraction;
-                return Ok(Some((at, interface.on_wire(packet.origlen))));
+                return Ok(Some(Captured {
+                    at,
+                    link: interface.link,
+                    bytes: packet.data,
+                    length: packet.origlen,
+                }));
             }
             PcapBlockOwned::NG(Block::SectionHeader(section)) => {
                 *self = Self { big_endian: section.big_endian(), interfaces: Vec::new() };
@@ -167,10 +158,12 @@ impl Format {
                 let interface = self.interfaces.get(packet.if_id as usize).ok_or(damaged)?;
                 let units = u128::from(packet.ts_high) << 32 | u128::from(packet.ts_low);
                 let at = interface.nanos(units) + i128::from(interface.offset) * 1_000_000_000;
-                return Ok(Some((at, interface.on_wire(packet.origlen))));
+                // Of what a block holds, padding is no part of the packet.
+                let bytes = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
+                return Ok(Some(Captured { at, link: interface.link, bytes, length: packet.origlen }));
             }
             PcapBlockOwned::NG(Block::SimplePacket(_)) => {
-                return Err(CaptureError::Timeless { number: whole + 1 });
+                return Err(ReadError::Timeless { number: whole + 1 });
             }
             PcapBlockOwned::NG(_) => {}
         }
@@ -182,7 +175,7 @@ impl Interface {
     fn of_pcap(header: &PcapHeader) -> Self {
         let resolution = if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
         // The upper half tells of a check sequence, not of the link.
-        Self { link: Linktype(header.network.0 & 0xffff), resolution, offset: 0 }
+        Self { link: LinkType(header.network.0 & 0xffff), resolution, offset: 0 }
     }
 
     /// `None`: finer than any clock.
@@ -194,26 +187,11 @@ impl Interface {
         let offset = offset.and_then(|option| option.value().first_chunk().copied()).map_or(0, |bytes| {
             if big_endian { i64::from_be_bytes(bytes) } else { i64::from_le_bytes(bytes) }
         });
-        Some(Self { link: block.linktype, resolution, offset })
+        Some(Self { link: LinkType(block.linktype.0), resolution, offset })
     }
 
     /// Nanoseconds in so many units of its times; at most 2^64 units a second, and 2^64 of them.
     fn nanos(&self, units: u128) -> i128 {
         (units * 1_000_000_000 / self.resolution) as i128
-    }
-
-    /// What a packet of `length` in the capture takes of an Ethernet wire: the header that the capture holds goes,
-    /// and 26 bytes of preamble, header and check sequence come. Of links that we do not know, only the length is
-    /// used, as if it were Ethernet's.
-    fn on_wire(&self, length: u32) -> u32 {
-        // Bare IP, BSD's loopback, Linux's cooked capture of both versions, and Ethernet.
-        let header = match self.link {
-            Linktype(12 | 14 | 101 | 228 | 229) => 0,
-            Linktype(0 | 108) => 4,
-            Linktype(113) => 16,
-            Linktype(276) => 20,
-            _ => 14,
-        };
-        length.saturating_sub(header).saturating_add(26)
     }
 }
