@@ -11,6 +11,7 @@
 //! before its first packet is due at the far end.
 
 mod calibration;
+mod case;
 mod check;
 mod check_nic;
 mod check_table;
@@ -31,6 +32,7 @@ mod user;
 mod verdict;
 mod wiring;
 
+pub use case::{Case, Situation, TRAFFIC};
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
 pub use error::LabError;
