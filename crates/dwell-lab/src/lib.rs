@@ -15,6 +15,7 @@ mod check;
 mod check_nic;
 mod check_table;
 mod cross;
+mod echo_lab;
 mod error;
 mod forwarder;
 mod lab;
@@ -33,6 +34,7 @@ mod wiring;
 
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
+pub use echo_lab::{EchoHeard, EchoLab};
 pub use error::LabError;
 pub use lab::{Lab, LabOptions};
 pub use path::LabPath;
