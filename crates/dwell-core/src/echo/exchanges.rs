@@ -42,6 +42,9 @@ pub struct Tally {
     pub unasked: u64,
     /// Replies before their requests.
     pub backwards: u64,
+    /// Requests on a TCP connection on which an earlier one was still unanswered: whose answer the next one is cannot
+    /// be told.
+    pub crowded: u64,
     /// Echoes beyond the most that are held.
     pub beyond: u64,
     /// Packets of links that are not known, by the link's name.
@@ -58,6 +61,8 @@ pub struct Exchanges {
     heard: HashMap<Key, Ends>,
     /// When Dwell's responder says that its answers departed, by their numbers.
     departed: HashMap<u64, Nanos>,
+    /// The request that is unanswered on each TCP connection of others than Dwell.
+    waiting: HashMap<(SocketAddr, SocketAddr), Key>,
     tally: Tally,
     unknown: BTreeMap<LinkType, u64>,
 }
@@ -69,14 +74,21 @@ struct Ends {
     reply: Option<Nanos>,
     answer: Option<Answer>,
     repeated: bool,
+    crowded: bool,
 }
 
 impl Exchanges {
     /// None so far.
     #[must_use]
     pub fn new(asked: Asked) -> Self {
-        let departed = HashMap::new();
-        Self { asked, heard: HashMap::new(), departed, tally: Tally::default(), unknown: BTreeMap::new() }
+        Self {
+            asked,
+            heard: HashMap::new(),
+            departed: HashMap::new(),
+            waiting: HashMap::new(),
+            tally: Tally::default(),
+            unknown: BTreeMap::new(),
+        }
     }
 
     /// One more packet.
@@ -85,12 +97,15 @@ impl Exchanges {
         if packet.link.framing().is_none() {
             *self.unknown.entry(packet.link).or_default() += 1;
         }
-        let Some(Heard { at, part, key, size, answer }) = hear(packet, self.asked) else { return };
+        let Some(Heard { at, part, key, size, numbered, answer }) = hear(packet, self.asked) else { return };
         if self.heard.len() >= MOST && !self.heard.contains_key(&key) {
             self.tally.beyond += 1;
             return;
         }
         self.departed.extend(answer.and_then(|answer| answer.earlier));
+        if matches!(self.asked, Asked::Tcp { .. }) && !numbered {
+            self.watch(part, &key);
+        }
         let ends = self.heard.entry(key).or_default();
         ends.answer = ends.answer.or(answer);
         match part {
@@ -100,6 +115,20 @@ impl Exchanges {
                 ends.reply.get_or_insert(at);
             }
             Part::Reply => ends.repeated |= ends.reply.replace(at).is_some(),
+        }
+    }
+
+    /// Marks requests that wait together on one connection.
+    fn watch(&mut self, part: Part, key: &Key) {
+        let connection = (key.requester, key.responder);
+        if part == Part::Reply {
+            self.waiting.remove(&connection);
+        } else if let Some(earlier) = self.waiting.insert(connection, *key)
+            && earlier != *key
+        {
+            for crowded in [&earlier, key] {
+                self.heard.entry(*crowded).or_default().crowded = true;
+            }
         }
     }
 
@@ -121,6 +150,7 @@ impl Exchanges {
         for (key, ends) in heard {
             let count = match (ends.request, ends.reply) {
                 _ if ends.repeated => &mut tally.duplicated,
+                _ if ends.crowded => &mut tally.crowded,
                 (Some(_), None) if strangers.contains(&question(&key)) => &mut tally.other_host,
                 (Some(_), None) => &mut tally.lost,
                 // Counted with the request that it claims to answer.
@@ -155,6 +185,7 @@ impl Tally {
             (self.other_host, "answered by another host than the one that was asked"),
             (self.unasked, "of which the reply alone was seen"),
             (self.backwards, "whose reply comes before the request"),
+            (self.crowded, "asked on a connection on which another waited for its answer"),
             (self.beyond, "beyond the first 1,000,000"),
         ];
         let echoes = counts.into_iter().filter(|(count, _)| *count > 0);

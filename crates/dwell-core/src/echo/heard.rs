@@ -1,6 +1,6 @@
 //! What a captured packet is to an echo: the request, the reply, or nothing.
 
-use super::message::Answer;
+use super::message::{self, Answer};
 use crate::capture::{Captured, Framing};
 use crate::unit::{Bytes, Nanos};
 use etherparse::{Icmpv4Type, Icmpv6Type, LaxNetSlice, LaxSlicedPacket, TransportSlice};
@@ -39,8 +39,8 @@ pub struct Key {
     pub requester: SocketAddr,
     /// Who was asked.
     pub responder: SocketAddr,
-    /// Identifier and sequence number (ICMP), first bytes of the payload (UDP), number of the byte after the request
-    /// (TCP).
+    /// Identifier and sequence number (ICMP), first bytes of the payload (UDP, and Dwell's own over TCP), number of the
+    /// byte after the request (TCP).
     pub id: [u8; 16],
 }
 
@@ -52,6 +52,8 @@ pub(crate) struct Heard {
     pub(crate) key: Key,
     /// On the wire.
     pub(crate) size: Bytes,
+    /// Whether it is one of Dwell's own, which carry a number.
+    pub(crate) numbered: bool,
     /// What Dwell's own responder says in its reply.
     pub(crate) answer: Option<Answer>,
 }
@@ -64,7 +66,8 @@ pub(crate) fn hear(packet: &Captured<'_>, asked: Asked) -> Option<Heard> {
     }?;
     let at = Nanos(i64::try_from(packet.at).ok()?);
     let answer = if part == Part::Reply { Answer::read(payload) } else { None };
-    Some(Heard { at, part, key, size: packet.link.on_wire(packet.length), answer })
+    let (numbered, size) = (message::id(payload).is_some(), packet.link.on_wire(packet.length));
+    Some(Heard { at, part, key, size, numbered, answer })
 }
 
 fn read<'a>(packet: &LaxSlicedPacket<'a>, asked: Asked) -> Option<(Part, Key, &'a [u8])> {
@@ -126,7 +129,9 @@ fn read<'a>(packet: &LaxSlicedPacket<'a>, asked: Asked) -> Option<(Part, Key, &'
                 Part::Reply => tcp.acknowledgment_number(),
             };
             let [high, low] = [(next >> 16) as u16, next as u16];
-            key(part, (tcp.source_port(), tcp.destination_port()), numbers([high, low]), tcp.payload())
+            // Dwell's own messages carry a number, which stands also where several probes are acknowledged at once.
+            let id = message::id(tcp.payload()).unwrap_or(numbers([high, low]));
+            key(part, (tcp.source_port(), tcp.destination_port()), id, tcp.payload())
         }
         _ => None,
     }

@@ -47,18 +47,15 @@ const FEWEST: usize = 6;
 /// What the echoes tell.
 #[must_use]
 pub fn report(echoes: &[Echo]) -> Report {
-    let all = |time: &dyn Fn(&Echo) -> Option<Nanos>| {
-        sorted(&echoes.iter().filter_map(time).map(Nanos::as_f64).collect::<Vec<_>>())
-    };
-    let gaps = all(&|echo| Some(echo.t7 - echo.t1));
+    let gaps = all(echoes, |echo| Some(echo.t7 - echo.t1));
     let known = echoes.iter().filter(|echo| echo.host.is_some()).count();
     let mut report = Report::new(NAME, Vantage::Capture).with(Quantity::TapGap, median(&gaps, ""));
     let without = "the host told no times of its own (t3, t5)";
-    let answers = all(&|echo| echo.host.map(|host| host.t5 - host.t3));
+    let answers = all(echoes, |echo| echo.host.map(|host| host.t5 - host.t3));
     report = report.with(Quantity::AnswerTime, median(&answers, without));
-    let both = all(&Echo::two_way);
+    let both = all(echoes, Echo::two_way);
     let half: Vec<f64> = both.iter().map(|time| time / 2.0).collect();
-    let tapped = all(&|echo| Some(echo.t7 - echo.t1 - echo.receiving));
+    let tapped = all(echoes, |echo| Some(echo.t7 - echo.t1 - echo.receiving));
     for (quantity, times, share) in [(Quantity::TwoWayPpt, &both, 1.0), (Quantity::PptAverage, &half, 0.5)] {
         let finding = match (known, estimate(&tapped)) {
             (0, Some(most)) => {
@@ -69,19 +66,15 @@ pub fn report(echoes: &[Echo]) -> Report {
         };
         report = report.with(quantity, finding);
     }
-    halves(report, echoes, &all)
+    halves(report, echoes)
 }
 
 /// The two halves apart, and what becomes of the assumption that they are alike.
-fn halves(
-    report: Report,
-    echoes: &[Echo],
-    all: &dyn Fn(&dyn Fn(&Echo) -> Option<Nanos>) -> Vec<f64>,
-) -> Report {
+fn halves(report: Report, echoes: &[Echo]) -> Report {
     let without = "the host's kernel stamps, arrival or departure, are not known";
-    let up = all(&|echo| echo.halves().map(|halves| halves.0));
-    let down = all(&|echo| echo.halves().map(|halves| halves.1));
-    let difference = all(&|echo| echo.halves().map(|(up, down)| up - down));
+    let up = all(echoes, |echo| echo.halves().map(|halves| halves.0));
+    let down = all(echoes, |echo| echo.halves().map(|halves| halves.1));
+    let difference = all(echoes, |echo| echo.halves().map(|(up, down)| up - down));
     let mut report = report
         .with(Quantity::PptUp, median(&up, without))
         .with(Quantity::PptDown, median(&down, without))
@@ -117,6 +110,11 @@ fn halves(
         ));
     }
     report
+}
+
+/// One time of each echo, in ascending order.
+fn all(echoes: &[Echo], time: impl Fn(&Echo) -> Option<Nanos>) -> Vec<f64> {
+    sorted(&echoes.iter().filter_map(time).map(Nanos::as_f64).collect::<Vec<_>>())
 }
 
 fn estimate(ascending: &[f64]) -> Option<Estimate> {
