@@ -122,7 +122,8 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     let mut lines = LineReader { file, input, line: 0, total: 0, before: Sha256::new(), bytes: Vec::new() };
     lines.advance()?;
     let header = lines.header()?;
-    let mut record = Record { header, passages: Vec::new(), found: Vec::new(), whole: false };
+    let mut record =
+        Record { header, passages: Vec::new(), echoes: Vec::new(), found: Vec::new(), whole: false };
     let mut closed = false;
     let cut = loop {
         match lines.advance()? {
@@ -133,19 +134,22 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         let line: Line =
             serde_json::from_slice(&lines.bytes).map_err(|error| lines.altered(error.to_string()))?;
         match line {
-            Line::Passage(_) if closed => return Err(lines.altered("a passage after the findings")),
+            Line::Passage(_) | Line::Echo(_) if closed => {
+                return Err(lines.altered("a passage after the findings"));
+            }
             Line::Passage(kept) => {
                 check(&kept).map_err(|why| lines.altered(why))?;
                 record.passages.push(kept);
             }
+            Line::Echo(echo) => record.echoes.push(echo),
             Line::Found(_) if closed => return Err(lines.altered("findings twice")),
             Line::Found(found) => {
                 record.found = found;
                 closed = true;
             }
             Line::End(end) => {
-                if end.passages != record.passages.len() as u64 {
-                    let count = record.passages.len();
+                let count = record.passages.len() + record.echoes.len();
+                if end.passages != count as u64 {
                     return Err(
                         lines.altered(format!("{count} passages, where {} were written", end.passages))
                     );
@@ -163,7 +167,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     };
     // Findings without the closing line are nobody's word.
     record.found.clear();
-    let passages = record.passages.len() as u64;
+    let passages = (record.passages.len() + record.echoes.len()) as u64;
     let cut = StoreError::CutShort { file: file.to_owned(), line: lines.line, why: cut, passages };
     Ok((record, Some(cut)))
 }

@@ -1,3 +1,4 @@
+use dwell_core::echo::Echo;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,6 +82,8 @@ pub struct Found {
 pub(crate) enum Line {
     /// One train.
     Passage(Kept),
+    /// One echo.
+    Echo(Echo),
     /// All findings.
     Found(Vec<Found>),
     /// Nothing follows.
@@ -90,7 +93,7 @@ pub(crate) enum Line {
 /// Last line of a whole record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct End {
-    /// Passages in the record.
+    /// Passages and echoes in the record.
     pub(crate) passages: u64,
     /// SHA-256 of every byte before this line, in hexadecimal.
     pub(crate) sha256: String,
@@ -103,6 +106,8 @@ pub struct Record {
     pub header: Header,
     /// Everything that was seen, in the order of the run.
     pub passages: Vec<Kept>,
+    /// The echoes of a run that was about those.
+    pub echoes: Vec<Echo>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// Whether the run ended and nothing was lost since.

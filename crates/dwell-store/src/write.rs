@@ -1,6 +1,7 @@
 use crate::error::StoreError;
 use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
+use dwell_core::echo::Echo;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -49,6 +50,16 @@ impl RecordWriter {
     /// A full disk, or another refusal of the system.
     pub fn push(&mut self, stage: &str, passage: Passage) -> Result<(), StoreError> {
         self.put(&Line::Passage(Kept { stage: stage.to_owned(), passage }))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds an echo.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_echo(&mut self, echo: Echo) -> Result<(), StoreError> {
+        self.put(&Line::Echo(echo))?;
         self.passages += 1;
         Ok(())
     }

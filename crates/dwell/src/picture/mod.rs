@@ -1,6 +1,7 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
 mod delays;
+mod echo;
 mod gaps;
 mod histogram;
 mod ink;
@@ -10,6 +11,7 @@ mod sizes;
 mod waterfall;
 
 pub(crate) use delays::Delays;
+pub(crate) use echo::{Instants, Timeline};
 pub(crate) use gaps::Gaps;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};

@@ -48,9 +48,17 @@ impl ReplayArgs {
             if !self.partial {
                 return Err(cut.into());
             }
-            let note = format!("{} passages of a run that did not end", record.passages.len());
+            let note =
+                format!("{} passages of a run that did not end", record.passages.len() + record.echoes.len());
             record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
+        }
+        if record.header.ask.verb == "echo" {
+            if self.method.is_some() || self.stamps.is_some() {
+                let text = "a record of echoes has no trains for another method";
+                return Err(bad_argument(anyhow!("{}: {text}", self.file.display())));
+            }
+            return super::echo::replay(record, output);
         }
         let no_facts = || anyhow!("{}: line 1: the record says nothing of the path", self.file.display());
         let facts = record.header.facts.ok_or_else(no_facts)?;
