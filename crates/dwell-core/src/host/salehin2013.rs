@@ -90,7 +90,7 @@ fn halves(report: Report, echoes: &[Echo]) -> Report {
         } else {
             let longer = if difference.value > 0.0 { "up" } else { "down" };
             format!(
-                "the halves are not equal here, as the paper assumes: up takes {}, down {}; the way {longer} is longer \
+                "the assumption of equal halves does not hold here: up takes {}, down {}; the way {longer} is longer \
                  by {} ({} to {}), so read ppt_up and ppt_down, not their mean",
                 time(up.value),
                 time(down.value),

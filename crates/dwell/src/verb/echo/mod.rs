@@ -16,6 +16,7 @@ use dwell_core::echo::Asked;
 use dwell_core::{BitRate, Circumstances, Effort, Nanos};
 use dwell_store::{Ask, Found, Header, Record, RecordWriter};
 use heard::Heard;
+use serde::Deserialize;
 use std::path::Path;
 
 /// Measure how long a host takes to answer, by a tap on the link and the host's own stamps
@@ -81,7 +82,8 @@ pub(crate) struct EchoArgs {
 }
 
 /// What makes the host answer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Probe {
     /// ICMP echo requests, which the kernel answers
     Icmp,
