@@ -169,7 +169,7 @@ impl Drop for Inner {
 }
 
 /// How long the receiver spins before its stamp.
-fn fixed_spin(scenario: &Scenario) -> Result<Nanos, LabError> {
+pub(crate) fn fixed_spin(scenario: &Scenario) -> Result<Nanos, LabError> {
     let HostSpec { spin, .. } = &scenario.destination;
     match spin {
         Times::Fixed(spin) => Ok(*spin),

@@ -3,6 +3,7 @@
 mod compound;
 
 pub mod knee;
+pub mod salehin2013;
 pub mod salehin2015;
 pub mod salehin2017;
 

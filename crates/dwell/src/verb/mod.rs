@@ -4,6 +4,7 @@ pub(crate) mod agent;
 pub(crate) mod capacity;
 pub(crate) mod coalescence;
 pub(crate) mod delay;
+pub(crate) mod echo;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod lab;

@@ -5,6 +5,7 @@ use super::method::MethodSpec;
 use super::place::{Only, Place};
 use super::published::Published;
 use crate::failure::bad_argument;
+use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
 use dwell_core::Quantity;
 use dwell_sim::{Ranges, Scenario, ScenarioError};
@@ -59,6 +60,9 @@ struct Block {
     /// What its runs measure, instead of the grid's methods.
     #[serde(rename = "method", default)]
     methods: Vec<MethodSpec>,
+    /// Echoes by these probes are heard instead, in labs of their own.
+    #[serde(default)]
+    echo: Vec<Probe>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -84,6 +88,8 @@ pub(super) struct Condition {
     pub(super) number: u32,
     /// What its runs measure.
     pub(super) methods: Vec<MethodSpec>,
+    /// What echoes its runs hear, where they hear any.
+    pub(super) echo: Vec<Probe>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(super) settings: BTreeMap<String, Value>,
     /// All of it.
@@ -117,7 +123,10 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            if grid.methods.is_empty() && block.methods.is_empty() {
+            if !block.echo.is_empty() && (!block.methods.is_empty() || grid.world == EvalWorld::Sim) {
+                return wrong(block, "echoes are heard in the lab, in a block without a [[method]]");
+            }
+            if grid.methods.is_empty() && block.methods.is_empty() && block.echo.is_empty() {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
         }
@@ -265,7 +274,14 @@ impl Grid {
         scenario: Scenario,
     ) -> Condition {
         let methods = if block.methods.is_empty() { &self.methods } else { &block.methods };
-        Condition { block: block.name.clone(), number, methods: methods.clone(), settings, scenario }
+        Condition {
+            block: block.name.clone(),
+            number,
+            methods: methods.clone(),
+            echo: block.echo.clone(),
+            settings,
+            scenario,
+        }
     }
 
     fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {

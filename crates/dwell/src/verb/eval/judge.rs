@@ -1,5 +1,6 @@
 //! Runs of conditions, judged against the truth on all cores.
 
+use super::echo;
 use super::gaps;
 use super::grid::{Condition, EvalWorld, Grid};
 use super::ground;
@@ -62,11 +63,17 @@ impl Judge<'_> {
                     bed = None;
                 }
                 let outcome = match &bed {
+                    _ if !condition.echo.is_empty() => Ok(()),
                     Some(_) => Ok(()),
                     None => Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, self.seed)
                         .map(|made| bed = Some((place, made))),
                 };
                 let outcome = outcome.and_then(|()| match &bed {
+                    _ if !condition.echo.is_empty() => {
+                        echo::run(condition, place, place.seed(self.seed), |quantity| {
+                            self.grid.wants(quantity)
+                        })
+                    }
                     Some((_, bed)) => self.one(bed, condition, place),
                     None => anyhow::bail!("nothing to measure on"),
                 });
