@@ -263,6 +263,10 @@ pub enum Quantity {
     RoundTrip,
     /// 95th percentile of the one-way delay over its least (RFC 5481).
     DelayVariation,
+    /// From one reply of the host's kernel to the next when the next request already waits.
+    KernelServiceTime,
+    /// The least time from the sending kernel's stamp of a request to its stamp of the reply.
+    RoundTripMinimum,
 }
 
 impl Quantity {
@@ -295,6 +299,8 @@ impl Quantity {
             Self::CoalescencePeriod => "coalescence_period",
             Self::RoundTrip => "round_trip",
             Self::DelayVariation => "delay_variation",
+            Self::KernelServiceTime => "kernel_service_time",
+            Self::RoundTripMinimum => "round_trip_minimum",
         }
     }
 }

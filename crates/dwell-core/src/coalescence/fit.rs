@@ -8,6 +8,7 @@
 //! the behaviour lets them.
 
 use super::Behaviour;
+use super::replies::one_by_one;
 use crate::stats::histogram::half_sample_mode;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile, quantile_interval, sorted};
@@ -71,6 +72,8 @@ const STEP: f64 = 3_000.0;
 const IMPOSSIBLE: f64 = 0.01;
 /// Packets that are handed on together are stamped within this share of a period, or they were not.
 const CLOSE: f64 = 0.25;
+/// Replies that leave one by one are no further apart than so many times their usual spacing.
+const WIDER: f64 = 1.25;
 
 /// What is known of the stamps and the path.
 #[derive(Copy, Clone, Debug)]
@@ -81,6 +84,9 @@ pub(super) struct Known {
     pub(super) floor: f64,
     /// Periods below this are not looked for.
     pub(super) shortest: f64,
+    /// Packets that came together are stamped no closer than this: replies leave their host one by one. Zero where
+    /// packets are stamped as they come.
+    pub(super) spacing: f64,
 }
 
 /// One explanation with its likelihood.
@@ -227,7 +233,7 @@ impl<'a> View<'a> {
 
     /// How far apart packets may be stamped that were handed on together: the path alone brings none so close.
     fn closest(&self, behaviour: Behaviour) -> f64 {
-        (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period())
+        (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period()).max(WIDER * self.known.spacing)
     }
 
     fn deviations(&self, behaviour: Behaviour) -> Deviations {
@@ -240,15 +246,16 @@ impl<'a> View<'a> {
         for (sample, late) in self.samples.iter().zip(&self.lateness) {
             let second = sample.dispersion.max(floor);
             let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
-            let delivered = behaviour.delivered(&[0.0, second, third]);
+            let delivered = one_by_one(behaviour.delivered(&[0.0, second, third]), self.known.spacing);
             predicted.push((sample.gap, delivered[1] - delivered[0], sample.dispersion - late));
             predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], 0.0)));
         }
+        let met = |expected: f64| expected <= self.known.spacing;
         let close: Vec<f64> =
-            predicted.iter().filter(|(_, expected, _)| *expected == 0.0).map(|(gap, ..)| *gap).collect();
+            predicted.iter().filter(|(_, expected, _)| met(*expected)).map(|(gap, ..)| *gap).collect();
         let together = median(&close).unwrap_or(0.0).clamp(0.0, self.closest(behaviour));
         let deviation = |&(gap, expected, least): &(f64, f64, f64)| {
-            (gap, gap - if expected == 0.0 { together } else { expected }, least)
+            (gap, gap - if met(expected) { together } else { expected }, least)
         };
         Deviations { all: predicted.iter().map(deviation).collect(), together }
     }
