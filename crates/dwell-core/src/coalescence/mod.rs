@@ -31,6 +31,7 @@ mod fit;
 mod kind;
 mod long;
 mod replies;
+mod scatter;
 
 pub use behaviour::Behaviour;
 pub use fit::{Fit, Sample};
@@ -46,6 +47,7 @@ use crate::train::{Departure, Direction, Fleet, Observation, Packet, PathFacts, 
 use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};
 use fit::Known;
 use long::LongTrain;
+use replies::Replies;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -197,9 +199,13 @@ impl Coalescence {
         self.counted().iter().filter_map(|sample| sample.next).collect()
     }
 
+    fn replies(&self) -> Option<Replies> {
+        self.config.replies.then(|| Replies::of(self.samples(), &self.counted()))
+    }
+
     /// How close together packets are stamped that came at once.
     fn spacing(&self) -> f64 {
-        if self.config.replies { replies::spacing(&self.counted()).unwrap_or(0.0) } else { 0.0 }
+        self.replies().map_or(0.0, |replies| replies.spacing)
     }
 
     /// The smallest dispersion that can tell anything.
@@ -209,17 +215,32 @@ impl Coalescence {
 
     fn known(&self) -> Known {
         let least = quantile(&self.counted().iter().map(|s| s.dispersion).collect::<Vec<_>>(), 0.02);
-        let (floor, spacing) = (self.floor.as_f64(), self.spacing());
+        let (floor, replies) = (self.floor.as_f64(), self.replies());
+        let spacing = replies.map_or(0.0, |replies| replies.spacing);
         let least = least.unwrap_or(0.0).max(floor).max(spacing);
         let resolution = self.resolution.as_f64();
         let shortest = (1.25 * least + 3.0 * resolution).max(SHORTEST);
-        Known { resolution, floor, shortest, spacing }
+        Known { resolution, floor, shortest, replies }
     }
 
     /// What the short trains say.
     #[must_use]
     pub fn fit(&self) -> Option<Fit> {
-        Fit::of(&self.counted(), self.known())
+        self.explained_with().map(|(fit, _)| fit)
+    }
+
+    /// The same, and what had to be taken for known.
+    fn explained_with(&self) -> Option<(Fit, Known)> {
+        let (samples, known) = (self.counted(), self.known());
+        // Replies show how far apart they came back, not how far apart requests arrived: no further, where the links
+        // back are no faster.
+        let shares: &[f64] = if self.config.replies { &[0.0, 0.5, 1.0] } else { &[0.0] };
+        let floors = shares.iter().map(|share| known.floor.max(share * self.spacing()));
+        let fits = floors.filter_map(|floor| {
+            let known = Known { floor, ..known };
+            Some((Fit::of(&samples, known)?, known))
+        });
+        fits.max_by(|(one, _), (other, _)| one.gain.total_cmp(&other.gain))
     }
 
     fn short(&self, dispersion: f64) -> Departure {
@@ -283,7 +304,7 @@ impl Coalescence {
     fn changed(&self) -> Option<[Fit; 2]> {
         let samples = self.counted();
         let (first, last) = (samples.first()?.at, samples.last()?.at);
-        let known = self.known();
+        let (_, known) = self.explained_with()?;
         let split = |share: f64| {
             let border = first + share * (last - first);
             let place = samples.iter().position(|sample| sample.at > border)?;

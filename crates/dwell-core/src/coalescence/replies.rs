@@ -2,18 +2,37 @@
 //!
 //! Requests come as trains do, the NIC holds them as it does, and then the kernel answers one after the other: a reply
 //! leaves when its request was handed over and the reply before has left, so packets that came together are seen
-//! [`spacing`] apart. That is the kernel's service time, or a reply's time on the narrowest link back, whichever is
+//! [`spacing`](Replies::spacing) apart. That is the kernel's service time, or a reply's time on the narrowest link back, whichever is
 //! longer. The way back adds waits, never takes any off: so the trains count whose first round trip was short
 //! ([`prompt`]).
 
 use super::Sample;
 use crate::stats::histogram::half_sample_mode;
-use crate::stats::quantile::{quantile, sorted};
+use crate::stats::quantile::{mean, quantile, sorted};
 
 /// So large a share of the trains counts as prompt at least.
 const SHARE: f64 = 0.4;
 /// And all that are no later than this.
 const PROMPT: f64 = 1_500.0;
+
+/// What is known of them.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Replies {
+    /// How far apart they are where requests came together.
+    pub(super) spacing: f64,
+    /// By how much they are late at the mean, where packets of others delay them.
+    pub(super) noise: f64,
+}
+
+impl Replies {
+    /// As all trains show it, and those that count.
+    pub(super) fn of(all: &[Sample], counted: &[Sample]) -> Self {
+        let delays: Vec<f64> = all.iter().map(|sample| sample.delay).collect();
+        let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
+        let noise = mean(&delays).map_or(0.0, |mean| mean - least);
+        Self { spacing: spacing(counted).unwrap_or(0.0), noise }
+    }
+}
 
 /// When replies leave whose requests were handed over at `handed`, each at least `spacing` after the one before.
 pub(super) fn one_by_one(mut handed: Vec<f64>, spacing: f64) -> Vec<f64> {
@@ -25,7 +44,7 @@ pub(super) fn one_by_one(mut handed: Vec<f64>, spacing: f64) -> Vec<f64> {
 
 /// The gap of replies to requests that were there at once. Requests that left as one burst show it, where something
 /// brings them together or the way there is faster; where not, they show what is no shorter.
-pub(super) fn spacing(samples: &[Sample]) -> Option<f64> {
+fn spacing(samples: &[Sample]) -> Option<f64> {
     let gaps = sorted(&samples.iter().filter_map(|sample| Some(sample.next?.1)).collect::<Vec<_>>());
     // A throttle parts some of the bursts by its period.
     half_sample_mode(&gaps[..gaps.len().div_ceil(2)])

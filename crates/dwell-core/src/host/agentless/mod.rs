@@ -18,10 +18,33 @@ use crate::stats::quantile::{quantile_of_sorted, sorted};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 use manners::Manners;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The method's name in reports and records.
 pub const NAME: &str = "agentless";
+
+/// What a host is asked.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    /// To echo. The reply is as long as the request.
+    #[default]
+    Icmp,
+    /// For a connection. The reply has one length, and so have the requests.
+    Tcp,
+}
+
+impl Request {
+    /// The name on the command line and in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Icmp => "icmp",
+            Self::Tcp => "tcp",
+        }
+    }
+}
 
 /// What can be set.
 #[derive(Clone, Debug, PartialEq)]
