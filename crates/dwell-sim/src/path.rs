@@ -261,7 +261,9 @@ impl Way {
         let through = self.deliveries(now);
         let crossing = |sending| Crossing { sending, arrival: None };
         let mut crossings: Vec<Crossing> = std::mem::take(&mut self.sent).into_iter().map(crossing).collect();
-        for (place, Through { packet, left_sender, waited, reached, delivered }) in through.into_iter().enumerate() {
+        for (place, Through { packet, left_sender, waited, reached, delivered }) in
+            through.into_iter().enumerate()
+        {
             // Each copy passes the host, which knows only then that it had it before.
             let reception = self.receiver.receive(delivered);
             *now = (*now).max(reception.stamped);

@@ -19,8 +19,6 @@ fn measured(links: &str, destination: &str, request: Request, seed: u64) -> Repo
     let rate = effort.packets as f64 / effort.span.as_secs_f64();
     assert!(rate <= 20.0, "{rate} packets a second");
     assert!(effort.span < Nanos::from_secs(62), "{}", effort.span);
-    for (i, s) in method.coalescence().samples().iter().enumerate() { eprintln!("DBG {i} {} {} {:.0} {:.0} {:?}", seed, s.delay, s.dispersion, s.gap, s.next); }
-    eprintln!("DBG {:?}", method.coalescence().fit());
     dwell_core::Method::report(&method)
 }
 
@@ -30,9 +28,12 @@ fn kind(report: &Report) -> Option<Kind> {
 
 #[track_caller]
 fn finds(destination: &str, expected: Kind, period_us: f64) {
-    for (links, request, seed) in
-        [(FAST, Request::Icmp, 1), (SLOW, Request::Icmp, 2), (SLOW, Request::Tcp, 3), (BUSY, Request::Icmp, 4)]
-    {
+    for (links, request, seed) in [
+        (FAST, Request::Icmp, 1),
+        (SLOW, Request::Icmp, 2),
+        (SLOW, Request::Tcp, 3),
+        (BUSY, Request::Icmp, 4),
+    ] {
         let found = measured(links, destination, request, seed);
         assert_eq!(kind(&found), Some(expected), "{destination}, seed {seed}: {found:?}");
         let period = found.finding(Quantity::CoalescencePeriod).estimate().unwrap() / 1e3;

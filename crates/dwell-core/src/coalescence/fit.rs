@@ -274,8 +274,7 @@ impl<'a> View<'a> {
         let wild = (strays as f64 / sizes.len() as f64).clamp(0.02, 0.95);
         let noise = self.known.replies.map(|replies| replies.noise);
         let scatter = Scatter { behaviour, blur, together, burst: self.burst, longest: self.longest, noise };
-        let likelihood =
-            |one: &Deviation| (1.0 - wild) * scatter.near(one.size) + wild * scatter.wild(one);
+        let likelihood = |one: &Deviation| (1.0 - wild) * scatter.near(one.size) + wild * scatter.wild(one);
         let log = all.iter().map(|deviation| likelihood(deviation).ln()).sum();
         Some(Explained { behaviour, log, together, blur, wild })
     }

@@ -362,7 +362,9 @@ impl Coalescence {
         if self.vantage() != Vantage::Capture || matches!(behaviour.kind(), Kind::Hold | Kind::Deferred) {
             return None;
         }
-        let fast = long::batch_period(&self.seen().long, self.resolution.as_f64())?;
+        let batches = |together| long::batch_period(&self.seen().long, together, self.resolution.as_f64());
+        let late = || self.config.replies.then(|| batches(long::TOGETHER_IF_LATE)).flatten();
+        let fast = batches(long::TOGETHER).or_else(late)?;
         (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold())).then_some(fast)
     }
 

@@ -53,7 +53,9 @@ fn spacing(samples: &[Sample]) -> Option<f64> {
 /// The trains whose first packet came and went without a wait, as far as the shortest round trips tell.
 pub(super) fn prompt(samples: &[Sample]) -> Vec<Sample> {
     let delays: Vec<f64> = samples.iter().map(|sample| sample.delay).collect();
-    let Some((least, share)) = quantile(&delays, 0.0).zip(quantile(&delays, SHARE)) else { return Vec::new() };
+    let Some((least, share)) = quantile(&delays, 0.0).zip(quantile(&delays, SHARE)) else {
+        return Vec::new();
+    };
     let latest = share.max(least + PROMPT);
     samples.iter().copied().filter(|sample| sample.delay <= latest).collect()
 }

@@ -90,7 +90,8 @@ impl Path for AnsweringPath {
             let earliest = self.now;
             self.now = self.forth.send(train, earliest + *pause, earliest);
         }
-        let packets: Vec<Packet> = fleet.iter().flat_map(|departure| departure.train.packets.clone()).collect();
+        let packets: Vec<Packet> =
+            fleet.iter().flat_map(|departure| departure.train.packets.clone()).collect();
         self.answer(&packets);
         let sendings = std::mem::take(&mut self.forth.sent);
         let mut replies = self.replies(packets.len()).into_iter();
@@ -107,18 +108,9 @@ impl Path for AnsweringPath {
                     arrival,
                 })
                 .collect();
-            in_order(&mut fates);
+            Observation::rank(&mut fates);
             Passage { observation: Observation { direction: departure.train.direction, fates }, truth: None }
         };
         Ok(fleet.iter().map(passage).collect())
-    }
-}
-
-/// Turns places in the order of all arrivals into those within a train.
-fn in_order(fates: &mut [Fate]) {
-    let mut places: Vec<u32> = fates.iter().filter_map(|fate| Some(fate.arrival?.order)).collect();
-    places.sort_unstable();
-    for arrival in fates.iter_mut().filter_map(|fate| fate.arrival.as_mut()) {
-        arrival.order = places.partition_point(|other| *other < arrival.order) as u32;
     }
 }

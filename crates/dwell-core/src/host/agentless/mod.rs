@@ -11,7 +11,7 @@
 mod manners;
 mod service;
 
-use crate::coalescence::{Coalescence, CoalescenceConfig, Coalesced, Kind};
+use crate::coalescence::{Coalesced, Coalescence, CoalescenceConfig, Kind};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{quantile_of_sorted, sorted};
@@ -94,8 +94,11 @@ impl Agentless {
     /// For a path of which `facts` are known.
     #[must_use]
     pub fn new(config: AgentlessConfig, facts: &PathFacts) -> Self {
-        let replies =
-            CoalescenceConfig { stamps: Some(Vantage::Capture), replies: true, ..CoalescenceConfig::default() };
+        let replies = CoalescenceConfig {
+            stamps: Some(Vantage::Capture),
+            replies: true,
+            ..CoalescenceConfig::default()
+        };
         Self {
             coalescence: Coalescence::new(replies, facts),
             manners: Manners::new(config.pairs_per_second),
@@ -127,7 +130,8 @@ impl Agentless {
     fn refill(&mut self) {
         if let Step::Send(fleet) = self.coalescence.next() {
             self.waiting.extend(fleet);
-        } else if let (Some(size), false) = (self.longer_size(), std::mem::replace(&mut self.compared, true)) {
+        } else if let (Some(size), false) = (self.longer_size(), std::mem::replace(&mut self.compared, true))
+        {
             let departure = Departure { pause: Nanos::ZERO, train: Train::burst(size, BURST) };
             self.waiting.extend(vec![departure; LONGER_BURSTS]);
         }
@@ -156,7 +160,9 @@ impl Agentless {
             ));
         }
         if self.manners.gone() {
-            doubts.push("the host answers no more: the run was ended; try again later, at a lower rate".to_owned());
+            doubts.push(
+                "the host answers no more: the run was ended; try again later, at a lower rate".to_owned(),
+            );
         } else if self.manners.spent >= self.config.longest {
             doubts.push(format!("the run was ended after {}, before all was asked", self.manners.spent));
         }
@@ -191,7 +197,8 @@ impl Method for Agentless {
         self.repeated += fates.iter().filter(|fate| fate.arrival.is_some_and(|it| it.copies > 1)).count();
         if first.packet.size != self.facts.min_size {
             let last = fates.windows(2).last().filter(|_| fates.len() == BURST);
-            self.longer.extend(last.and_then(|pair| crate::gap::between(&pair[0], &pair[1], Vantage::Capture)));
+            self.longer
+                .extend(last.and_then(|pair| crate::gap::between(&pair[0], &pair[1], Vantage::Capture)));
             return;
         }
         if let Some(stamp) = first.arrival.and_then(|arrival| arrival.stamps.kernel) {
