@@ -10,10 +10,12 @@
 //! microseconds of propagation on an emulated link: sender and forwarder share a core, and then a train has left
 //! before its first packet is due at the far end.
 
+mod answering;
 mod calibration;
 mod check;
 mod check_nic;
 mod check_table;
+mod client;
 mod cross;
 mod error;
 mod forwarder;
@@ -31,6 +33,7 @@ mod user;
 mod verdict;
 mod wiring;
 
+pub use answering::AnsweringLabPath;
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
 pub use error::LabError;

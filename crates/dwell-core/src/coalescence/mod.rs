@@ -86,15 +86,15 @@ pub const QUANTITIES: [Quantity; 4] =
 /// Short trains of each round, of which there are [`ROUNDS`].
 const ROUND: usize = 36;
 const ROUNDS: usize = 4;
-/// Packets of a long train, and how far apart they are sent where the path lets them. A host that does not know of
-/// being measured is asked for less at once.
+/// Packets of a long train. A host that does not know of being measured is asked for less at once.
 const LONG: usize = 320;
 const LONG_OF_REPLIES: usize = 160;
 /// Such a train tells something from so many packets on.
 const LONG_ENOUGH: usize = 40;
 /// Batches are told apart where replies take no more than this share of the time between requests.
-const REPLIES_TAKE: f64 = 1.0 / 3.5;
-const SPACING: Nanos = Nanos::from_micros(10);
+pub const REPLIES_TAKE: f64 = 1.0 / 3.5;
+/// The latter.
+pub const SPACING: Nanos = Nanos::from_micros(10);
 /// Periods below this are not told from what kernels themselves take for a packet: over veth, without any NIC, packets
 /// sent up to 12 us apart were seen to come together.
 const SHORTEST: f64 = 15_000.0;
