@@ -56,6 +56,8 @@ const QUIET_GAIN: f64 = 15.0;
 /// The same where more than this share of the gaps is wild.
 const BUSY: f64 = 0.5;
 const BUSY_GAIN: f64 = 150.0;
+/// The same of replies, where more than a tenth of the gaps is wild.
+const GAIN_OF_REPLIES: f64 = 30.0;
 /// Nats that a further poll must gain over a plain throttle.
 const POLL_GAIN: f64 = 6.0;
 /// Half the drop of twice the log-likelihood at the ends of a 95 % interval (chi-squared, one degree: 3.84 / 2).
@@ -111,8 +113,10 @@ pub(super) fn log_likelihood(samples: &[Sample], known: Known, behaviour: Behavi
 
 impl Explained {
     /// Nats that it must gain over none: on a busy path, where most gaps are wild, chance offers many explanations.
-    fn needed(&self) -> f64 {
+    fn needed(&self, known: Known) -> f64 {
         match self.wild {
+            // What others did to replies is weighed as such, for every behaviour alike.
+            wild if known.replies.is_some() && wild > QUIET => GAIN_OF_REPLIES,
             wild if wild > BUSY => BUSY_GAIN,
             wild if wild > QUIET => GAIN,
             _ => QUIET_GAIN,
@@ -149,7 +153,7 @@ impl Fit {
         }
         all.retain(|explained| view.shows(explained));
         let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
-        let Some(best) = best.filter(|best| best.log > none.log + best.needed()) else {
+        let Some(best) = best.filter(|best| best.log > none.log + best.needed(known)) else {
             let Explained { behaviour, together, blur, wild, .. } = none;
             return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild });
         };

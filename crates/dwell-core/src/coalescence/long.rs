@@ -16,6 +16,9 @@ pub(super) const TOGETHER: f64 = 0.35;
 /// Replies that waited on their way back are further apart, and still belong together; the silence after a batch of
 /// several is longer.
 pub(super) const TOGETHER_IF_LATE: f64 = 1.5;
+/// Where more than this share of the gaps is near the border, batches are not told apart.
+const BORDER: f64 = 0.1;
+const NEAR_BORDER: f64 = 0.2;
 /// So large a share of the gaps must be such before a train counts as handed on in batches.
 const IN_BATCHES: f64 = 0.25;
 /// Batches come evenly if their spacing varies no more than this share of itself (median absolute deviation).
@@ -29,13 +32,15 @@ const LEAST: usize = 6;
 /// spacing below which packets belong together. Only the second half of each
 /// train counts: what adapts to the rate has done so by then.
 pub(super) fn batch_period(trains: &[LongTrain], together: f64, resolution: f64) -> Option<Estimate> {
-    let (mut spacings, mut gaps, mut close) = (Vec::new(), 0, 0);
+    let (mut spacings, mut gaps, mut close, mut near) = (Vec::new(), 0, 0, 0);
     for train in trains {
         let half = &train.stamps[train.stamps.len() / 2..];
         let mut start = None;
         for pair in half.windows(2) {
             gaps += 1;
-            if pair[1] - pair[0] < together * train.spacing {
+            let border = together * train.spacing;
+            near += usize::from((pair[1] - pair[0] - border).abs() < NEAR_BORDER * border);
+            if pair[1] - pair[0] < border {
                 close += 1;
                 continue;
             }
@@ -45,7 +50,8 @@ pub(super) fn batch_period(trains: &[LongTrain], together: f64, resolution: f64)
         }
     }
     let in_batches = close as f64 >= IN_BATCHES * f64::from(gaps);
-    if !in_batches || spacings.len() < LEAST {
+    let apart = together == TOGETHER || near as f64 <= BORDER * f64::from(gaps);
+    if !in_batches || !apart || spacings.len() < LEAST {
         return None;
     }
     let sampled = quantile_interval(&sorted(&spacings), 0.5)?;

@@ -194,11 +194,6 @@ impl Coalescence {
         }
     }
 
-    /// Dispersion and gap of the packets that left back to back.
-    pub fn bursts(&self) -> Vec<(f64, f64)> {
-        self.counted().iter().filter_map(|sample| sample.next).collect()
-    }
-
     fn replies(&self) -> Option<Replies> {
         self.config.replies.then(|| Replies::of(self.samples(), &self.counted()))
     }
@@ -304,7 +299,7 @@ impl Coalescence {
     fn changed(&self) -> Option<[Fit; 2]> {
         let samples = self.counted();
         let (first, last) = (samples.first()?.at, samples.last()?.at);
-        let (_, known) = self.explained_with()?;
+        let (whole, known) = self.explained_with()?;
         let split = |share: f64| {
             let border = first + share * (last - first);
             let place = samples.iter().position(|sample| sample.at > border)?;
@@ -325,7 +320,9 @@ impl Coalescence {
                 let log = |fit: &Fit| fit::log_likelihood(samples, known, fit.behaviour);
                 Some(log(own)? > log(other)? + PREFERS)
             };
-            let sure = prefers(early, one, other)? && prefers(late, other, one)?;
+            // What explains all of the run as well as that leaves no change to believe in.
+            let differs = prefers(early, one, &whole)? || prefers(late, other, &whole)?;
+            let sure = differs && prefers(early, one, other)? && prefers(late, other, one)?;
             ((apart || one.behaviour.kind() != other.behaviour.kind()) && sure).then_some(fits)
         };
         [0.3, 0.5, 0.7].into_iter().find_map(split)

@@ -12,6 +12,7 @@ mod manners;
 mod service;
 
 use crate::coalescence::{Coalesced, Coalescence, CoalescenceConfig, Kind};
+use crate::gap;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{quantile_of_sorted, sorted};
@@ -66,8 +67,9 @@ impl Default for AgentlessConfig {
     }
 }
 
-/// Bursts of longer requests, which tell the kernel's service time from a link's, and how much longer they are.
-const LONGER_BURSTS: usize = 20;
+/// Bursts of smallest requests, and as many of longer ones, which tell the kernel's service time from a link's; and how
+/// much longer those are.
+const BURSTS: usize = 16;
 const LONGER: u64 = 3;
 /// Requests of each.
 const BURST: usize = 3;
@@ -79,10 +81,11 @@ pub struct Agentless {
     facts: PathFacts,
     coalescence: Coalescence,
     manners: Manners,
-    /// Trains that are due, and whether the longer bursts are among those that were.
+    /// Trains that are due, and whether the bursts are among those that were.
     waiting: VecDeque<Departure>,
     compared: bool,
-    /// Gaps of longer bursts.
+    /// Dispersion and gap of the last two of each burst, and the gaps of longer ones.
+    bursts: Vec<(f64, f64)>,
     longer: Vec<f64>,
     round_trips: Vec<f64>,
     requests: usize,
@@ -105,6 +108,7 @@ impl Agentless {
             facts: *facts,
             waiting: VecDeque::new(),
             compared: false,
+            bursts: Vec::new(),
             longer: Vec::new(),
             round_trips: Vec::new(),
             requests: 0,
@@ -130,10 +134,11 @@ impl Agentless {
     fn refill(&mut self) {
         if let Step::Send(fleet) = self.coalescence.next() {
             self.waiting.extend(fleet);
-        } else if let (Some(size), false) = (self.longer_size(), std::mem::replace(&mut self.compared, true))
-        {
-            let departure = Departure { pause: Nanos::ZERO, train: Train::burst(size, BURST) };
-            self.waiting.extend(vec![departure; LONGER_BURSTS]);
+        } else if !std::mem::replace(&mut self.compared, true) {
+            let sizes = [Some(self.facts.min_size), self.longer_size()].into_iter().flatten();
+            let burst = |size| Departure { pause: Nanos::ZERO, train: Train::burst(size, BURST) };
+            let turn: Vec<Departure> = sizes.map(burst).collect();
+            (0..BURSTS).for_each(|_| self.waiting.extend(turn.clone()));
         }
     }
 
@@ -195,10 +200,15 @@ impl Method for Agentless {
         self.requests += fates.len();
         self.unanswered += fates.iter().filter(|fate| fate.arrival.is_none()).count();
         self.repeated += fates.iter().filter(|fate| fate.arrival.is_some_and(|it| it.copies > 1)).count();
-        if first.packet.size != self.facts.min_size {
-            let last = fates.windows(2).last().filter(|_| fates.len() == BURST);
-            self.longer
-                .extend(last.and_then(|pair| crate::gap::between(&pair[0], &pair[1], Vantage::Capture)));
+        if let [_, second, third] = fates.as_slice()
+            && second.packet.hold == Nanos::ZERO
+        {
+            let left = (third.sent.nearest_wire() - second.sent.nearest_wire()).as_f64();
+            let gap = gap::between(second, third, Vantage::Capture);
+            match first.packet.size == self.facts.min_size {
+                true => self.bursts.extend(gap.map(|gap| (left, gap))),
+                false => self.longer.extend(gap),
+            }
             return;
         }
         if let Some(stamp) = first.arrival.and_then(|arrival| arrival.stamps.kernel) {
@@ -225,7 +235,7 @@ impl Method for Agentless {
             _ => Finding::unmeasurable(UNSEEN),
         };
         let resolution = self.facts.resolution.as_f64();
-        let service = service::time(&self.coalescence.bursts(), &self.longer, resolution);
+        let service = service::time(&self.bursts, &self.longer, resolution);
         report
             .with(Quantity::KernelServiceTime, service)
             .with(Quantity::RoundTripMinimum, self.round_trip())

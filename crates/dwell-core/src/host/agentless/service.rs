@@ -2,7 +2,8 @@
 //!
 //! Replies to a burst of requests are as far apart as the slowest of three makes them: how the requests came, the
 //! kernel's service, the links back. Links take longer over longer packets, and the kernel hardly: where the gap of
-//! replies of three times the length is the same, no link made it.
+//! replies of three times the length is the same, no link made it. Asked are three at once, and the last two tell: the
+//! first of them may part from the others by a throttle's period.
 
 use crate::report::{Finding, Unit};
 use crate::stats::Estimate;
@@ -25,7 +26,8 @@ fn usual(gaps: &[f64]) -> Option<Estimate> {
     if near.len() < LEAST { None } else { quantile_interval(&near, 0.5) }
 }
 
-/// From the bursts of smallest requests, dispersion and gap each, and the gaps of longer ones, where there are any.
+/// From the last two of each burst of smallest requests, dispersion and gap, and the gaps of longer ones, where there
+/// are any.
 pub(super) fn time(bursts: &[(f64, f64)], longer: &[f64], resolution: f64) -> Finding {
     let (left, gaps): (Vec<f64>, Vec<f64>) = bursts.iter().copied().unzip();
     let (Some(gap), Some(left)) = (usual(&gaps), median(&left)) else {
