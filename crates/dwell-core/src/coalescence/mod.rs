@@ -367,6 +367,9 @@ impl Coalescence {
 
     /// How close together packets came to the receiver, where nothing held them back.
     fn closest(&self) -> f64 {
+        if self.config.replies {
+            return self.least();
+        }
         let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
         half_sample_mode(&bursts).unwrap_or(0.0).max(self.least())
     }
