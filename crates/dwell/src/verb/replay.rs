@@ -1,5 +1,6 @@
 //! `dwell replay`: the same analysis, or another, on recorded data.
 
+use super::agentless::AgentlessPpt;
 use super::capacity::Capacity;
 use super::delay::Delay;
 use super::path::Path;
@@ -76,6 +77,15 @@ impl ReplayArgs {
 
     /// The analysis that was asked for, now or then.
     fn verb(&self, recorded: &Ask) -> Result<Box<dyn Measuring>> {
+        if let Some(agentless) = AgentlessPpt::recorded(&recorded.config) {
+            if self.method.is_some() || self.stamps.is_some() {
+                return Err(bad_argument(anyhow!(
+                    "{}: the host of that run had no agent, and the stamps are of its replies: no other method reads them",
+                    self.file.display()
+                )));
+            }
+            return Ok(Box::new(agentless));
+        }
         let stamps = self.stamps.map_or(recorded.stamps, Vantage::from);
         if self.method.is_some() || self.stamps.is_some() || recorded.verb == "ppt" {
             let then = recorded.method.as_deref().and_then(|name| PptMethod::from_str(name, false).ok());
