@@ -24,6 +24,7 @@ struct journey {
 	u64 kernel_stamp;
 	u64 cgroup;
 	u64 idle;
+	u64 dropped; /* when, of a drop */
 	struct flow flow;
 	u32 pid, tid;
 	u32 before_pid, before_tid;

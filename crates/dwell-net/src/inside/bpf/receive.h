@@ -94,7 +94,11 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(protocol, struct sk_buff *skb)
 {
 	struct arrival *arrival = arrival_of(skb);
-	this_core()->processing = (u64)skb;
+	if (wanted(ANSWER)) {
+		struct core *core = this_core();
+		core->processing = (u64)skb;
+		core->place = place_of(skb);
+	}
 	if (arrival)
 		arrival->protocol = bpf_ktime_get_ns();
 	return 0;
