@@ -2,6 +2,8 @@
 //! and are skipped.
 
 mod answer;
+mod ends;
+mod filter;
 mod tcp;
 mod udp;
 

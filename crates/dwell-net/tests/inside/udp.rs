@@ -53,7 +53,9 @@ fn median(mut values: Vec<i64>) -> i64 {
 fn assert_right(journeys: &[Journey], seen: &Seen, offset: Nanos) {
     let mut differences = Vec::new();
     for journey in journeys {
-        let stamped = journey.times.at(Point::Stamped).expect("told by the reader") + offset;
+        // Of a thread's first packet nobody knows yet that its stamp will be told.
+        let Some(stamped) = journey.times.at(Point::Stamped) else { continue };
+        let stamped = stamped + offset;
         // The difference of the clocks was read at another time: to within a microsecond it is the same.
         let (application, kernel) = seen
             .iter()
@@ -64,6 +66,7 @@ fn assert_right(journeys: &[Journey], seen: &Seen, offset: Nanos) {
         assert!((*kernel - stamp).abs() < Nanos(2_000), "the wrong packet: {journey:?}, {kernel:?}");
         differences.push((journey.total() - (*application - *kernel)).0);
     }
+    assert!(differences.len() + 1 >= journeys.len());
     let difference = median(differences);
     println!("stages minus stamps, median: {difference} ns of {}", journeys.len());
     assert!(difference.abs() < 1_000, "{difference}");

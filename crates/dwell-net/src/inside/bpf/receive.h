@@ -124,8 +124,8 @@ static __always_inline void append(struct queue *queue, const struct sk_buff *sk
 	journey->kernel_stamp = skb->tstamp;
 	journey->interface = arrival->interface;
 	journey->core = arrival->core;
-	/* The transport has taken its headers off; of TCP it has not when this is called. */
-	journey->size = skb->len + journey->flow.header;
+	/* Headers may have been taken off already. */
+	journey->size = skb->len + (u32)((u64)skb->data - network);
 	journey->segments = segments_of(skb);
 	journey->reason = 0;
 	journey->way = RECEIVE;

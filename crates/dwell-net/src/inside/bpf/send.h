@@ -60,7 +60,7 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
 	u32 interface = dev->ifindex;
-	if (!skb->sk || !is_ours(dev->nd_net.net) || (watching.interface && watching.interface != interface))
+	if (!is_ours(dev->nd_net.net) || (watching.interface && watching.interface != interface))
 		return 0;
 	struct departure *departure = departure_of(skb);
 	struct journey *journey = &departure->journey;
@@ -83,11 +83,14 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 	if (this_core()->in_softirq) {
 		if (wanted(ANSWER) && is_answer(journey))
 			journey->way = ANSWER;
+		/* Of no socket: it is passed on for another host. */
+		else if (!skb->sk)
+			return 0;
 		/* Not of the thread that happens to be there. */
 		if (!wanted(journey->way) || watching.pid || watching.cgroup)
 			return 0;
 	} else {
-		if (!wanted(SEND) || !thread_watched())
+		if (!skb->sk || !wanted(SEND) || !thread_watched())
 			return 0;
 		note_process(journey);
 		struct thread *thread = known_thread();
