@@ -9,8 +9,7 @@ use nix::sys::socket::{
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 
-const POINTS: [Point; 5] =
-    [Point::Driver, Point::Protocol, Point::Discipline, Point::Xmit, Point::Handed];
+const POINTS: [Point; 5] = [Point::Driver, Point::Protocol, Point::Discipline, Point::Xmit, Point::Handed];
 
 #[test]
 fn a_handshake_and_a_refusal_are_answers() {
@@ -58,7 +57,8 @@ fn an_echo_is_answered_by_the_kernel() {
             let mut message = [request, 0, 0, 0, high, low, 0, number];
             let sum = checksum(&message);
             message[2..4].copy_from_slice(&sum);
-            sendto(raw.as_raw_fd(), &message, &SockaddrStorage::from(local), MsgFlags::empty()).expect("sent");
+            sendto(raw.as_raw_fd(), &message, &SockaddrStorage::from(local), MsgFlags::empty())
+                .expect("sent");
         }
         let (journeys, _) = told(&mut observer);
         let ours = journeys.iter().filter(|journey| {

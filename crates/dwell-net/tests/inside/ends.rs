@@ -58,8 +58,11 @@ fn a_killed_observer_leaves_nothing() {
         .expect("a process");
     let lines = BufReader::new(victim.stdout.take().expect("its output")).lines().map_while(Result::ok);
     let list = lines.into_iter().find_map(|line| Some(line.strip_prefix("programs [")?.to_owned()));
-    let ids: Vec<u32> =
-        list.iter().flat_map(|list| list.trim_end_matches(']').split(", ")).filter_map(|id| id.parse().ok()).collect();
+    let ids: Vec<u32> = list
+        .iter()
+        .flat_map(|list| list.trim_end_matches(']').split(", "))
+        .filter_map(|id| id.parse().ok())
+        .collect();
     let all_there = ids.len() >= 10 && ids.iter().all(|id| exists(*id));
     victim.kill().expect("killed");
     victim.wait().expect("ended");

@@ -26,7 +26,8 @@ fn two_ports(watching: impl Fn([u16; 2]) -> Watching) -> Option<(Vec<Journey>, [
 
 #[test]
 fn a_port_an_interface_an_address() {
-    let Some((journeys, ports)) = two_ports(|ports| Watching { ports: vec![ports[0]], ..Watching::default() })
+    let Some((journeys, ports)) =
+        two_ports(|ports| Watching { ports: vec![ports[0]], ..Watching::default() })
     else {
         return;
     };
@@ -45,7 +46,8 @@ fn a_port_an_interface_an_address() {
 
 #[test]
 fn a_process_and_a_control_group() {
-    let Some((journeys, _)) = two_ports(|ports| Watching { ports: ports.to_vec(), ..Watching::default() }) else {
+    let Some((journeys, _)) = two_ports(|ports| Watching { ports: ports.to_vec(), ..Watching::default() })
+    else {
         return;
     };
     let cgroup = journeys[0].cgroup.expect("of a thread");

@@ -53,8 +53,7 @@ fn a_stream_that_is_read_late_and_in_pieces_is_accounted_for() {
     let [local, _] = loopback();
     let listener = TcpListener::bind(local).expect("a socket");
     let address = listener.local_addr().expect("its address");
-    let watching =
-        Watching { ports: vec![address.port()], ways: vec![Way::Receive], ..Watching::default() };
+    let watching = Watching { ports: vec![address.port()], ways: vec![Way::Receive], ..Watching::default() };
     let Some(mut observer) = observer(&watching) else { return };
     let mut client = TcpStream::connect(address).expect("a connection");
     client.set_nodelay(true).expect("at once");

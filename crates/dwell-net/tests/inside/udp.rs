@@ -29,8 +29,11 @@ fn read_all(mut socket: ProbeSocket, spin: bool) -> Seen {
     let mut idle = 0_u32;
     while idle < if spin { 2_000_000 } else { 1 } && seen.len() < PACKETS {
         let mut buffer = [0; 64];
-        let received =
-            if spin { socket.receive_now(&mut buffer, Nanos::ZERO) } else { socket.receive(&mut buffer, Nanos::ZERO) };
+        let received = if spin {
+            socket.receive_now(&mut buffer, Nanos::ZERO)
+        } else {
+            socket.receive(&mut buffer, Nanos::ZERO)
+        };
         match received.expect("a socket that works") {
             Some(received) => {
                 announce_stamp(received.stamps.application);
@@ -169,7 +172,8 @@ fn two_readers_of_one_socket_are_not_confused() {
 fn a_full_queue_is_told_as_such() {
     let [local, _] = loopback();
     let receiver = UdpSocket::bind(local).expect("a socket");
-    nix::sys::socket::setsockopt(&receiver, nix::sys::socket::sockopt::RcvBuf, &4_096).expect("a small queue");
+    nix::sys::socket::setsockopt(&receiver, nix::sys::socket::sockopt::RcvBuf, &4_096)
+        .expect("a small queue");
     let address = receiver.local_addr().expect("its address");
     let Some(mut observer) = observer(&receiving(address)) else { return };
     let sender = UdpSocket::bind(local).expect("a socket");
@@ -182,7 +186,10 @@ fn a_full_queue_is_told_as_such() {
     let (journeys, drops) = told(&mut observer);
     assert_eq!(journeys.len(), read);
     assert_eq!(drops.len(), 50 - read);
-    assert!(drops.iter().all(|drop| drop.reason == "SOCKET_RCVBUFF" && drop.way == Way::Receive), "{drops:?}");
+    assert!(
+        drops.iter().all(|drop| drop.reason == "SOCKET_RCVBUFF" && drop.way == Way::Receive),
+        "{drops:?}"
+    );
     assert!(drops.iter().all(|drop| drop.flow.is_some_and(|flow| flow.local == address)));
 }
 

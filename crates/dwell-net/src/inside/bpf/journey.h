@@ -17,7 +17,7 @@ struct flow {
 	u8 version;
 	u8 kind; /* of ICMP the type, of TCP the flags */
 	u8 header; /* bytes before the transport's payload */
-};
+} __attribute__((aligned(8)));
 
 struct journey {
 	u64 times[POINTS];

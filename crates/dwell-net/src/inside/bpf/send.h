@@ -72,7 +72,7 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 	departure->skb = (u64)skb;
 	if (!watched_flow(network, true, &journey->flow))
 		return 0;
-	journey->size = skb->len - (u32)(network - (u64)skb->data);
+	journey->size = ip_length(skb);
 	/* A mere acknowledgement carries nothing from a program. */
 	if (journey->flow.protocol == TCP && !(journey->flow.kind & FIN_SYN_RST) && journey->size == journey->flow.header)
 		return 0;
