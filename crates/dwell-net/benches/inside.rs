@@ -49,7 +49,7 @@ fn workload(sockets: &(UdpSocket, UdpSocket), observer: Option<&mut Observer>) -
         let mut next = clock::monotonic();
         for _ in 0..ROUNDS {
             (0..BURST).for_each(|_| drop(sender.send(&[7; 33])));
-            next = next + pause;
+            next += pause;
             std::thread::sleep(Duration::from_nanos((next - clock::monotonic()).0.max(0).unsigned_abs()));
         }
         over.store(true, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 #include "bpf/journey.h"
 #include "bpf/packet.h"
 #include "bpf/reader.h"
+#include "bpf/arrive.h"
 #include "bpf/receive.h"
 #include "bpf/send.h"
 #include "bpf/drop.h"
