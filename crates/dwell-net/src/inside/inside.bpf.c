@@ -3,5 +3,8 @@
 #include "bpf/journey.h"
 #include "bpf/packet.h"
 #include "bpf/reader.h"
+#include "bpf/arrive.h"
 #include "bpf/receive.h"
+#include "bpf/send.h"
+#include "bpf/drop.h"
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
