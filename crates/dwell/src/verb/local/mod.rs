@@ -120,7 +120,11 @@ fn tell(told: &Told<'_>, what: &str, output: &Output) -> Result<()> {
     }
     if let Some(file) = &output.plot {
         let notes = vec![
-            format!("dwell {}: local, {what}, {:.1} s", env!("CARGO_PKG_VERSION"), watched.span.as_secs_f64()),
+            format!(
+                "dwell {}: local, {what}, {:.1} s",
+                env!("CARGO_PKG_VERSION"),
+                watched.span.as_secs_f64()
+            ),
             table::headline_notes(told),
         ];
         Picture { title: table::headline(told), notes, panels: panels::panels(told) }.write(file)?;
