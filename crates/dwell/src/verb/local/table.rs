@@ -34,8 +34,11 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
     if let Some(overhead) = &told.watched.overhead {
         let packets = told.tally.packets().max(1) as f64;
         let each = |time: Nanos| format!("{:.0} ns a packet", time.as_f64() / packets);
-        let mut lines =
-            vec![format!("kernel: {}, Dwell itself: {}", each(overhead.kernel()), each(overhead.user))];
+        let mut lines = vec![format!(
+            "kernel: {}, Dwell itself: {}, of the packets told; the hooks also run for those that were not asked for",
+            each(overhead.kernel()),
+            each(overhead.user)
+        )];
         lines.extend(overhead.hooks.iter().filter(|hook| hook.runs > 0).map(|hook| {
             let way = hook.way.map_or("all", Way::name);
             let run = hook.time.as_f64() / hook.runs as f64;
@@ -54,10 +57,10 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
 /// The stages of one way.
 pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let heads = PERCENTILES.map(|(_, _, name)| name);
-    let mut rows = table(&[&["stage", "from -> to", "count"], &heads[..], &["max", "share"]].concat());
+    let mut rows = table(&[&["stage", "from→to", "count"], &heads[..], &["max", "share"]].concat());
     for (stage, spans) in stages(seen) {
         let ends =
-            seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}->{}", point(from), point(to)));
+            seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}→{}", point(from), point(to)));
         let part = seen.share(stage).share;
         let bar = format!("{:>4} {}", percent(part), bar(part));
         rows.add_row([vec![stage.name().replace('_', " "), ends], figures(spans), vec![bar]].concat());
@@ -78,7 +81,7 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
 fn figures(spans: &Distribution) -> Vec<String> {
     let percentiles = PERCENTILES.map(|(p, _, _)| match spans.percentile(p) {
         Finding::Value { value, .. } => brief(Nanos::from_f64(value)),
-        Finding::Bound { bound, .. } => format!(">={}", brief(Nanos::from_f64(bound))),
+        Finding::Bound { bound, .. } => format!("≥{}", brief(Nanos::from_f64(bound))),
         Finding::Unmeasurable { .. } => "-".to_owned(),
     });
     [&[spans.count().to_string()], &percentiles[..], &[brief(spans.max())]].concat()
@@ -100,10 +103,10 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// Ten columns are the whole.
+/// Six columns are the whole.
 fn bar(part: f64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (part * 80.0).round() as usize;
+    let eighths = (part * 48.0).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
@@ -254,6 +257,9 @@ pub(super) fn headline(told: &Told<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dwell_core::Bytes;
+    use dwell_core::inside::{Event, Flow, Journey, Protocol, Tally, Times};
+    use std::net::SocketAddr;
 
     #[test]
     fn times_in_three_figures() {
@@ -261,6 +267,38 @@ mod tests {
             [999, 1_234, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
             ["999ns", "1.23us", "45.6us", "457us", "1.00ms"]
         );
+    }
+
+    #[test]
+    fn a_table_is_at_most_a_hundred_columns_wide() {
+        let mut tally = Tally::new(1);
+        let end = SocketAddr::from(([127, 0, 0, 1], 9));
+        for packet in 0..1_000_i64 {
+            let mut times = Times::default();
+            let span = 1_000_i64 << (packet % 20);
+            Point::ALL
+                .into_iter()
+                .enumerate()
+                .for_each(|(place, point)| times.set(point, Nanos(place as i64 * span)));
+            tally.add(Event::Journey(Box::new(Journey {
+                way: Way::Receive,
+                flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
+                interface: 1,
+                size: Bytes(60),
+                segments: 1,
+                times,
+                kernel_stamp: None,
+                process: None,
+                cgroup: None,
+                core: 0,
+                reader_core: None,
+                before: None,
+                ahead: 0,
+            })));
+        }
+        let text = way_text(Way::Receive, tally.way(Way::Receive), false);
+        assert!(text.contains('≥') && text.contains("driver→protocol"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
     #[test]
@@ -274,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_its_share() {
-        assert_eq!(bar(1.0).chars().count(), 10);
-        assert_eq!((bar(0.0).as_str(), bar(0.05).as_str()), ("", "▌"));
+        assert_eq!(bar(1.0).chars().count(), 6);
+        assert_eq!((bar(0.0).as_str(), bar(0.0625).as_str()), ("", "▍"));
     }
 }
