@@ -230,12 +230,11 @@ pub(super) fn missing(watch: &Watch) -> String {
     watch.missing.iter().map(one).collect()
 }
 
-/// What was found, as a line under a picture.
-pub(super) fn headline_notes(told: &Told<'_>) -> String {
+/// What was found first, as lines under a picture.
+pub(super) fn note(told: &Told<'_>) -> Vec<String> {
     let found = told.diagnosis();
-    found
-        .first()
-        .map_or_else(|| "nothing explains a tenth of the time".to_owned(), |first| first.sentence.clone())
+    let first = found.first().map_or("nothing explains a tenth of the time", |first| first.sentence.as_str());
+    wrapped(first).lines().map(str::to_owned).collect()
 }
 
 /// A way in one line, for the title of a picture.
@@ -243,7 +242,7 @@ pub(super) fn headline(told: &Told<'_>) -> String {
     let Some((way, seen)) = told.ways().next() else { return "No packet was seen".to_owned() };
     let longest = stages(seen).max_by_key(|(_, spans)| spans.sum());
     let longest = longest.map_or_else(String::new, |(stage, _)| {
-        format!(", {} of it in {}", share(seen.share(stage).share), stage.name().replace('_', " "))
+        format!("; {} of all time is {}", share(seen.share(stage).share), stage.name().replace('_', " "))
     });
     let median = seen.total().quantile(0.5).unwrap_or_default();
     let verb = match way {
