@@ -71,11 +71,8 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let packets = grouped(seen.total().count());
     let [difference, why] = cells(&seen.against_stamp());
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    format!(
-        "{}: {packets} packets\n{}\nstages' sum less the kernel's own stamp difference, at the median: {difference}{why}",
-        paint(way.name(), 1, colour),
-        rows.trim_fmt()
-    )
+    let check = format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
+    format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.trim_fmt(), wrapped(&check))
 }
 
 fn figures(spans: &Distribution) -> Vec<String> {
@@ -133,8 +130,8 @@ pub(super) fn point(point: Point) -> &'static str {
 /// What is not told, and what the host dropped: always, also when there is none.
 pub(super) fn lost(told: &Told<'_>) -> String {
     let losses = &told.watched.losses;
-    let mut text = format!(
-        "not told: {} packets (no room towards Dwell {}, none in the table of those under way {}, unmatched reads {})\n",
+    let untold = format!(
+        "not told: {} packets (no room towards Dwell {}, none among those under way {}, unmatched reads {})",
         grouped(losses.sum()),
         losses.buffer_full,
         losses.table_full,
@@ -145,11 +142,10 @@ pub(super) fn lost(told: &Told<'_>) -> String {
     let reasons: Vec<String> =
         by.iter().map(|((way, reason), count)| format!("{} {reason} {count}", way.name())).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-    let _ = writeln!(text, "dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
-    if let Some(why) = &told.watched.ended {
-        let _ = writeln!(text, "ended after {}: {why}", told.watched.span);
-    }
-    text
+    let drops = format!("dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
+    let early = told.watched.ended.as_ref().map(|why| format!("ended after {}: {why}", told.watched.span));
+    let lines = [Some(untold), Some(drops), early].into_iter().flatten();
+    lines.map(|line| wrapped(&line) + "\n").collect()
 }
 
 fn section(text: &mut String, title: &str, sentences: impl IntoIterator<Item = String>, colour: bool) {
