@@ -25,7 +25,7 @@ const fn hook(name: &'static str, ways: &'static [Way], point: Point) -> Hook {
 }
 
 /// All of them.
-pub(super) const HOOKS: [Hook; 17] = [
+pub(super) const HOOKS: [Hook; 19] = [
     hook("napi_gro_receive_entry", ENTRY, Point::Driver),
     hook("napi_gro_frags_entry", ENTRY, Point::Driver),
     hook("netif_receive_skb_entry", ENTRY, Point::Driver),
@@ -42,6 +42,8 @@ pub(super) const HOOKS: [Hook; 17] = [
     hook("net_dev_start_xmit", SEND, Point::Xmit),
     hook("net_dev_xmit", SEND, Point::Handed),
     hook("consume_skb", &[Way::Send], Point::Completed),
+    Hook { name: "softirq_entry", ways: SEND, point: None },
+    Hook { name: "softirq_exit", ways: SEND, point: None },
     Hook { name: "kfree_skb", ways: ALL, point: None },
 ];
 

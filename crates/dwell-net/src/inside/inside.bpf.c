@@ -4,4 +4,6 @@
 #include "bpf/packet.h"
 #include "bpf/reader.h"
 #include "bpf/receive.h"
+#include "bpf/send.h"
+#include "bpf/drop.h"
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

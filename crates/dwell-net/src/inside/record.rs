@@ -27,6 +27,7 @@ pub(super) struct Record {
     kernel_stamp: u64,
     cgroup: u64,
     idle: u64,
+    dropped: u64,
     flow: RawFlow,
     pid: u32,
     tid: u32,
@@ -46,7 +47,7 @@ pub(super) struct Record {
     end_seq: u32,
 }
 
-const _: () = assert!(size_of::<Record>() == 14 * 8 + 3 * 8 + 40 + 4 * 4 + 2 * 16 + 6 * 4 + 8);
+const _: () = assert!(size_of::<Record>() == 14 * 8 + 4 * 8 + 40 + 4 * 4 + 2 * 16 + 6 * 4 + 8);
 
 /// A stamp farther than this from the driver's time is of another clock, or of another time.
 const NEAR: Nanos = Nanos(1_000_000_000);
@@ -91,7 +92,7 @@ impl Record {
     /// What it tells; `ahead` is how far CLOCK_REALTIME is ahead of the clock of the times.
     pub(super) fn event(&self, ahead: Nanos, reasons: &Reasons) -> Event {
         if self.reason != 0 {
-            let at = Nanos(self.kernel_stamp as i64);
+            let at = Nanos(self.dropped as i64);
             let flow = (self.flow.version != 0).then(|| self.flow());
             return Event::Dropped(Dropped { at, way: self.way(), flow, reason: reasons.name(self.reason) });
         }

@@ -17,13 +17,14 @@ struct flow {
 	u8 version;
 	u8 kind; /* of ICMP the type, of TCP the flags */
 	u8 header; /* bytes before the transport's payload */
-};
+} __attribute__((aligned(8)));
 
 struct journey {
 	u64 times[POINTS];
 	u64 kernel_stamp;
 	u64 cgroup;
 	u64 idle;
+	u64 dropped; /* when, of a drop */
 	struct flow flow;
 	u32 pid, tid;
 	u32 before_pid, before_tid;

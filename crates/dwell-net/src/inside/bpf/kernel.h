@@ -57,6 +57,7 @@ struct sk_buff {
 	u32 end;
 	u16 network_header;
 	u8 *head;
+	u8 *data;
 };
 struct skb_shared_info {
 	u16 gso_segs;
@@ -96,11 +97,6 @@ struct tcp_sock {
 	u32 copied_seq;
 	u32 rcv_nxt;
 };
-struct task_struct {
-	int pid;
-	int tgid;
-	char comm[16];
-};
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long di, si, dx;
@@ -118,6 +114,11 @@ struct pt_regs {
 #else
 #error "dwell's programs know the system calls' arguments on x86-64 and on arm64"
 #endif
+struct task_struct {
+	int pid;
+	int tgid;
+	char comm[16];
+};
 #pragma clang attribute pop
 
 enum { AF_INET = 2, AF_INET6 = 10 };

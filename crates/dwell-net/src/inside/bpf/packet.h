@@ -108,6 +108,15 @@ __attribute__((noinline)) bool watched_flow(u64 network, bool sent, struct flow 
 	return listed(flow);
 }
 
+/* From the IP header on, of which headers may have been taken off, or put before. */
+static __always_inline u32 ip_length(const struct sk_buff *skb)
+{
+	u64 off = (u64)skb->data - (u64)skb->head;
+	/* As 64 bits: the verifier knows of no shorter pointers. */
+	asm volatile("" : "+r"(off));
+	return skb->len + (u32)off - skb->network_header;
+}
+
 static __always_inline u16 segments_of(const struct sk_buff *skb)
 {
 	u16 segments = 0;

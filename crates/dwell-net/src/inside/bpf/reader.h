@@ -23,12 +23,28 @@ struct {
 struct core {
 	u64 idle_since;
 	u64 processing; /* the packet in protocol input */
+	bool in_softirq; /* which has nothing to do with the thread that it interrupted */
+	u32 place; /* where that one is in `arrivals` */
 };
 struct core cores[CORES];
 
 static __always_inline struct core *this_core(void)
 {
 	return &cores[bpf_get_smp_processor_id() & (CORES - 1)];
+}
+
+/* Softirqs do not nest on a core. */
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, u32 kind)
+{
+	this_core()->in_softirq = true;
+	return 0;
+}
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, u32 kind)
+{
+	this_core()->in_softirq = false;
+	return 0;
 }
 
 static __always_inline struct thread *thread_of(struct task_struct *task)

@@ -5,8 +5,9 @@ struct arrival {
 	u64 skb;
 	u64 driver, protocol;
 	u32 core;
-	u32 interface; /* 0: none of ours */
+	u32 interface; /* 0: of another network namespace */
 	bool inside; /* not yet put in a queue */
+	bool watched; /* as far as its interface tells */
 };
 struct arrival arrivals[PACKETS];
 
@@ -19,14 +20,20 @@ struct waiting {
 struct waiting waitings[PACKETS];
 u32 serials;
 
-/* What lies in one socket's queue: serials of `waitings`. */
-#define QUEUED 1024
+/* What lies in the queue of a socket that got a watched packet: every packet has a position, for the order alone tells
+ * which one is read. Where more lie than there is room for, the oldest are overwritten, and missed when read. */
+#define QUEUED 2048
 struct queue {
 	u32 head, tail;
+	u32 first; /* those before lay there when the first watched one came */
+	u32 calls; /* position behind the last packet that the kernel told of */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
 	bool racy; /* this kernel tells of a packet after it can be read already */
-	u32 serial[QUEUED];
+	struct {
+		u32 position;
+		u32 serial; /* in `waitings`; 0: not watched */
+	} at[QUEUED];
 };
 
 struct {
@@ -54,8 +61,9 @@ static __always_inline int enter(const struct sk_buff *skb)
 	u32 interface = dev->ifindex;
 	arrival->skb = (u64)skb;
 	arrival->interface = 0;
-	if (!is_ours(dev->nd_net.net) || (watching.interface && watching.interface != interface))
+	if (!is_ours(dev->nd_net.net))
 		return 0;
+	arrival->watched = !watching.interface || watching.interface == interface;
 	arrival->driver = bpf_ktime_get_ns();
 	arrival->protocol = 0;
 	arrival->core = bpf_get_smp_processor_id();
@@ -94,50 +102,14 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(protocol, struct sk_buff *skb)
 {
 	struct arrival *arrival = arrival_of(skb);
-	this_core()->processing = (u64)skb;
+	if (wanted(ANSWER)) {
+		struct core *core = this_core();
+		core->processing = (u64)skb;
+		core->place = place_of(skb);
+	}
 	if (arrival)
 		arrival->protocol = bpf_ktime_get_ns();
 	return 0;
-}
-
-/* Puts the packet behind those that wait in the socket's queue. `queued` 0: it is in the queue, but not yet to be read
- * (TCP tells that later). */
-static __always_inline void append(struct queue *queue, const struct sk_buff *skb, struct arrival *arrival, u64 queued,
-				   u32 end_seq)
-{
-	arrival->inside = false;
-	u32 serial = __sync_fetch_and_add(&serials, 1) + 1;
-	struct waiting *waiting = &waitings[serial & (PACKETS - 1)];
-	struct journey *journey = &waiting->journey;
-	u64 network = (u64)skb->head + skb->network_header;
-	waiting->serial = 0;
-	if (!watched_flow(network, false, &journey->flow))
-		return;
-	__builtin_memset(journey->times, 0, sizeof(journey->times));
-	journey->times[DRIVER] = arrival->driver;
-	journey->times[PROTOCOL] = arrival->protocol;
-	journey->times[QUEUE] = queued;
-	journey->kernel_stamp = skb->tstamp;
-	journey->interface = arrival->interface;
-	journey->core = arrival->core;
-	/* The transport has taken its headers off; of TCP it has not when this is called. */
-	journey->size = skb->len + journey->flow.header;
-	journey->segments = segments_of(skb);
-	journey->reason = 0;
-	journey->way = RECEIVE;
-	journey->before = 0;
-	journey->idle = 0;
-	journey->end_seq = end_seq;
-	u32 ahead = queue->tail - queue->head;
-	journey->ahead = ahead;
-	if (ahead >= QUEUED) {
-		LOST(table_full);
-		return;
-	}
-	waiting->told = false;
-	waiting->serial = serial;
-	queue->serial[queue->tail & (QUEUED - 1)] = serial;
-	queue->tail++;
 }
 
 static __always_inline struct queue *queue_of(struct sock *sk, u64 create)
@@ -145,32 +117,120 @@ static __always_inline struct queue *queue_of(struct sock *sk, u64 create)
 	return bpf_sk_storage_get(&queues, sk, 0, create);
 }
 
-/* Datagrams: this is called once for each after several were put in the queue, so those not yet seen are at its end. */
-static __always_inline void queue_datagrams(struct sock *sk, struct queue *queue, u64 now)
+static __always_inline void place(struct queue *queue, u32 serial)
 {
+	u32 position = queue->tail;
+	queue->at[position & (QUEUED - 1)].position = position;
+	queue->at[position & (QUEUED - 1)].serial = serial;
+	queue->tail = position + 1;
+}
+
+static __always_inline bool packet_watched(const struct sk_buff *skb, struct arrival *arrival, struct flow *flow)
+{
+	arrival->inside = false;
+	return arrival->watched && watched_flow((u64)skb->head + skb->network_header, false, flow);
+}
+
+/* Puts the packet behind those that wait in the socket's queue. `queued` 0: it is in the queue, but not yet to be read
+ * (TCP tells that later). */
+static __always_inline void append(struct queue *queue, const struct sk_buff *skb, const struct arrival *arrival,
+				   const struct flow *flow, u64 queued, u32 end_seq)
+{
+	u32 serial = __sync_fetch_and_add(&serials, 1) + 1;
+	struct waiting *waiting = &waitings[serial & (PACKETS - 1)];
+	struct journey *journey = &waiting->journey;
+	waiting->serial = 0;
+	__builtin_memset(journey->times, 0, sizeof(journey->times));
+	journey->times[DRIVER] = arrival->driver;
+	journey->times[PROTOCOL] = arrival->protocol;
+	journey->times[QUEUE] = queued;
+	journey->flow = *flow;
+	journey->kernel_stamp = skb->tstamp;
+	journey->interface = arrival->interface;
+	journey->core = arrival->core;
+	journey->size = ip_length(skb);
+	journey->segments = segments_of(skb);
+	journey->reason = 0;
+	journey->way = RECEIVE;
+	journey->before = 0;
+	journey->idle = 0;
+	journey->end_seq = end_seq;
+	journey->ahead = queue->tail - queue->head;
+	waiting->told = false;
+	waiting->serial = serial;
+	place(queue, serial);
+}
+
+/* How many packets lie in the socket's queue. A reader of UDP moves them all to a queue of its own. */
+static __always_inline u32 lying(struct sock *sk)
+{
+	u32 count = sk->sk_receive_queue.qlen;
+	if (sk->sk_protocol == UDP)
+		count += BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
+	return count;
+}
+
+/* The first watched packet of a socket: those that lie before it are not known. `earlier` of those came with it. */
+static __always_inline struct queue *new_queue(struct sock *sk, u32 with_it, u32 earlier)
+{
+	struct queue *queue = queue_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!queue)
+		return 0;
+	u32 count = lying(sk);
+	u32 before = count > with_it ? count - with_it : 0;
+	queue->first = queue->tail = before;
+	queue->calls = before - earlier;
+	return queue;
+}
+
+#define AT_ONCE 16
+
+/* Datagrams: this is called once for each after several were put in the queue, so those not yet seen are at its end. */
+static __always_inline void queue_datagrams(struct sock *sk, u64 now)
+{
+	struct queue *queue = queue_of(sk, 0);
 	struct sk_buff *skb = sk->sk_receive_queue.prev;
 	struct arrival *arrival;
 	u32 fresh = 0;
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < AT_ONCE; i++) {
 		arrival = arrival_of(skb);
 		if (!arrival || !arrival->inside)
 			break;
 		fresh++;
 		skb = skb->prev;
 	}
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < AT_ONCE; i++) {
 		if (i >= fresh)
 			break;
 		skb = skb->next;
 		arrival = arrival_of(skb);
-		if (arrival)
-			append(queue, skb, arrival, now, 0);
+		if (!arrival)
+			break;
+		struct flow flow;
+		bool watched = packet_watched(skb, arrival, &flow);
+		if (!queue && watched)
+			queue = new_queue(sk, fresh - i, i);
+		if (!queue)
+			continue;
+		if (watched)
+			append(queue, skb, arrival, &flow, now, 0);
+		else
+			place(queue, 0);
 	}
+	if (!queue)
+		return;
+	if (!sk->sk_receive_queue.lock.rlock.raw_lock.locked)
+		queue->racy = true;
+	/* A packet whose arrival was forgotten, or that a reader was quicker to take, has a position too. */
+	queue->calls++;
+	if ((int)(queue->calls - queue->tail) > 0)
+		place(queue, 0);
 }
 
-static __always_inline u32 serial_at(struct queue *queue, u32 at)
+static __always_inline u32 serial_at(struct queue *queue, u32 position)
 {
-	return queue->serial[at & (QUEUED - 1)];
+	u32 index = position & (QUEUED - 1);
+	return queue->at[index].position == position ? queue->at[index].serial : 0;
 }
 
 static __always_inline struct waiting *waiting_with(u32 serial)
@@ -179,8 +239,11 @@ static __always_inline struct waiting *waiting_with(u32 serial)
 }
 
 /* TCP: what tcp_probe put in, and is in order now, can be read. */
-static __always_inline void queue_segments(struct sock *sk, struct queue *queue, u64 now)
+static __always_inline void queue_segments(struct sock *sk, u64 now)
 {
+	struct queue *queue = queue_of(sk, 0);
+	if (!queue)
+		return;
 	u32 next = BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt), at = queue->tail;
 	for (int i = 0; i < 16; i++) {
 		if (at == queue->head)
@@ -207,17 +270,10 @@ int BPF_PROG(data_ready, struct sock *sk)
 	if (!socket_watched(sk))
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	bool tcp = sk->sk_protocol == TCP;
-	struct queue *queue = queue_of(sk, tcp ? 0 : BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!queue)
-		return 0;
-	if (tcp) {
-		queue_segments(sk, queue, now);
-	} else {
-		if (!sk->sk_receive_queue.lock.rlock.raw_lock.locked)
-			queue->racy = true;
-		queue_datagrams(sk, queue, now);
-	}
+	if (sk->sk_protocol == TCP)
+		queue_segments(sk, now);
+	else
+		queue_datagrams(sk, now);
 	return 0;
 }
 
@@ -235,9 +291,12 @@ int BPF_PROG(segment, struct sock *sk, const struct sk_buff *skb)
 	/* Without data, or nothing new. */
 	if (seen.seq == seen.end_seq || (int)(seen.end_seq - next) <= 0)
 		return 0;
+	struct flow flow;
+	if (!packet_watched(skb, arrival, &flow))
+		return 0;
 	struct queue *queue = queue_of(sk, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (queue)
-		append(queue, skb, arrival, 0, seen.end_seq);
+		append(queue, skb, arrival, &flow, 0, seen.end_seq);
 	return 0;
 }
 
@@ -285,11 +344,8 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	queue->reader = tid;
 	u32 tail = queue->tail;
 	u32 held = tail - queue->head;
-	u32 lying = sk->sk_receive_queue.qlen;
-	if (sk->sk_protocol == UDP)
-		lying += BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen);
 	/* What was taken out and not yet told of. One: this one. */
-	int taken = held - lying;
+	int taken = held - lying(sk);
 	if (queue->tail != tail)
 		taken = 1;
 	if (taken > 1) {
@@ -302,18 +358,20 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	} else if (taken < 1 && (queue->shared || queue->racy)) {
 		held = 0;
 	}
-	if (held == 0 || held > QUEUED) {
+	if (held == 0) {
 		LOST(unmatched);
 		return;
 	}
-	u32 at = __sync_fetch_and_add(&queue->head, 1);
-	u32 serial = serial_at(queue, at);
+	u32 position = __sync_fetch_and_add(&queue->head, 1);
+	u32 index = position & (QUEUED - 1);
+	u32 serial = queue->at[index].serial;
 	struct waiting *waiting = waiting_with(serial);
-	if (waiting->serial != serial) {
-		LOST(table_full);
+	if ((int)(position - queue->first) < 0)
 		return;
-	}
-	finish(waiting, now);
+	if (queue->at[index].position != position || (serial && waiting->serial != serial))
+		LOST(table_full);
+	else if (serial)
+		finish(waiting, now);
 }
 
 static __always_inline void read_stream(struct sock *sk, struct queue *queue, u64 now)
