@@ -43,6 +43,7 @@ mod receive_poll;
 mod session;
 mod settings;
 pub mod socket;
+mod stamped;
 mod warm;
 
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
@@ -54,3 +55,4 @@ pub use packet_socket::PacketSocket;
 pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
 pub use receive_poll::ReceivePoll;
 pub use settings::{interfaces, settings};
+pub use stamped::have_packets_stamped;

@@ -71,7 +71,8 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let packets = grouped(seen.total().count());
     let [difference, why] = cells(&seen.against_stamp());
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    let check = format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
+    let check =
+        format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
     format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.trim_fmt(), wrapped(&check))
 }
 
