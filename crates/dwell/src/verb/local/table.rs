@@ -93,7 +93,8 @@ pub(super) fn brief(span: Nanos) -> String {
         ns @ ..1_000_000_000 => (ns as f64 / 1e6, "ms"),
         ns => (ns as f64 / 1e9, "s"),
     };
-    let digits = if ns < 10.0 { 2 } else { usize::from(ns < 100.0) };
+    // As it is rounded: 9.996 is 10.0.
+    let digits = if ns < 9.995 { 2 } else { usize::from(ns < 99.95) };
     format!("{ns:.digits$}{unit}")
 }
 
@@ -260,8 +261,8 @@ mod tests {
     #[test]
     fn times_in_three_figures() {
         assert_eq!(
-            [999, 1_234, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
-            ["999ns", "1.23us", "45.6us", "457us", "1.00ms"]
+            [999, 1_234, 9_996, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
+            ["999ns", "1.23us", "10.0us", "45.6us", "457us", "1.00ms"]
         );
     }
 
