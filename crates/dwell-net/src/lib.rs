@@ -60,3 +60,4 @@ pub use packet_socket::PacketSocket;
 pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
 pub use receive_poll::ReceivePoll;
 pub use settings::{interfaces, settings};
+pub use stamped::have_packets_stamped;

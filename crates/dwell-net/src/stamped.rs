@@ -6,7 +6,8 @@ use dwell_core::{Nanos, Stamps};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, recvmsg, setsockopt, sockopt,
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, SockaddrStorage, TimestampingFlag,
+    recvmsg, setsockopt, socket, sockopt,
 };
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -73,6 +74,17 @@ pub(crate) fn control() -> Vec<u8> {
 pub(crate) fn recount(fd: &OwnedFd) -> io::Result<()> {
     setsockopt(fd, sockopt::Timestamping, &TimestampingFlag::empty())?;
     Ok(setsockopt(fd, sockopt::Timestamping, &stamping())?)
+}
+
+/// Has the kernel stamp every packet that arrives while the result is held: it does so only while some socket of the
+/// machine asks for stamps.
+///
+/// # Errors
+/// The operating system's.
+pub fn have_packets_stamped() -> io::Result<OwnedFd> {
+    let fd = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&fd, sockopt::ReceiveTimestampns, &true)?;
+    Ok(fd)
 }
 
 /// The next packet of `fd`; its first bytes go into `buffer`. The thread is busy for `spin` between the read and its

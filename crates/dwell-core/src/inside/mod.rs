@@ -3,7 +3,7 @@
 //! A packet passes [`Point`]s on its way through a host; between two of them lies a [`Stage`]. A [`Journey`] is one
 //! packet's way, with the time at each point that was seen, all on one clock. The stages of a journey sum to its total
 //! by construction, since each begins where the last one ended. A [`Tally`] counts a run's journeys, [`diagnose`] says
-//! what they waited for, [`hints`] which settings of the host explain that, and [`story`] tells one packet's way.
+//! what they waited for, [`hints`] which settings of the host explain that, and [`story()`] tells one packet's way.
 
 mod bunches;
 mod cause;

@@ -119,14 +119,12 @@ fn tell(told: &Told<'_>, what: &str, output: &Output) -> Result<()> {
         print(&table::text(told, coloured()))?;
     }
     if let Some(file) = &output.plot {
-        let notes = vec![
-            format!(
-                "dwell {}: local, {what}, {:.1} s",
-                env!("CARGO_PKG_VERSION"),
-                watched.span.as_secs_f64()
-            ),
-            table::headline_notes(told),
-        ];
+        let here = format!(
+            "dwell {}: local, {what}, {:.1} s",
+            env!("CARGO_PKG_VERSION"),
+            watched.span.as_secs_f64()
+        );
+        let notes = [vec![here], table::note(told)].concat();
         Picture { title: table::headline(told), notes, panels: panels::panels(told) }.write(file)?;
     }
     Ok(())

@@ -9,8 +9,8 @@ use dwell_core::inside::{BINS, Way, WayTally, bin_start};
 pub(super) fn panels(told: &Told<'_>) -> Vec<Box<dyn Panel>> {
     let mut panels: Vec<Box<dyn Panel>> = Vec::new();
     for (way, seen) in told.ways() {
-        panels.push(Box::new(bars(seen, 0.5, way, "the median")));
-        panels.push(Box::new(bars(seen, 0.99, way, "the 99th percentile")));
+        panels.push(Box::new(bars(seen, 0.5, way, "p50")));
+        panels.push(Box::new(bars(seen, 0.99, way, "p99")));
         panels.push(Box::new(heat(seen, way)));
     }
     panels

@@ -34,8 +34,11 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
     if let Some(overhead) = &told.watched.overhead {
         let packets = told.tally.packets().max(1) as f64;
         let each = |time: Nanos| format!("{:.0} ns a packet", time.as_f64() / packets);
-        let mut lines =
-            vec![format!("kernel: {}, Dwell itself: {}", each(overhead.kernel()), each(overhead.user))];
+        let mut lines = vec![format!(
+            "kernel: {}, Dwell itself: {}, of the packets told; the hooks also run for those that were not asked for",
+            each(overhead.kernel()),
+            each(overhead.user)
+        )];
         lines.extend(overhead.hooks.iter().filter(|hook| hook.runs > 0).map(|hook| {
             let way = hook.way.map_or("all", Way::name);
             let run = hook.time.as_f64() / hook.runs as f64;
@@ -54,10 +57,10 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
 /// The stages of one way.
 pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let heads = PERCENTILES.map(|(_, _, name)| name);
-    let mut rows = table(&[&["stage", "from -> to", "count"], &heads[..], &["max", "share"]].concat());
+    let mut rows = table(&[&["stage", "from→to", "count"], &heads[..], &["max", "share"]].concat());
     for (stage, spans) in stages(seen) {
         let ends =
-            seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}->{}", point(from), point(to)));
+            seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}→{}", point(from), point(to)));
         let part = seen.share(stage).share;
         let bar = format!("{:>4} {}", percent(part), bar(part));
         rows.add_row([vec![stage.name().replace('_', " "), ends], figures(spans), vec![bar]].concat());
@@ -68,17 +71,15 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let packets = grouped(seen.total().count());
     let [difference, why] = cells(&seen.against_stamp());
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    format!(
-        "{}: {packets} packets\n{}\nstages' sum less the kernel's own stamp difference, at the median: {difference}{why}",
-        paint(way.name(), 1, colour),
-        rows.trim_fmt()
-    )
+    let check =
+        format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
+    format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.trim_fmt(), wrapped(&check))
 }
 
 fn figures(spans: &Distribution) -> Vec<String> {
     let percentiles = PERCENTILES.map(|(p, _, _)| match spans.percentile(p) {
         Finding::Value { value, .. } => brief(Nanos::from_f64(value)),
-        Finding::Bound { bound, .. } => format!(">={}", brief(Nanos::from_f64(bound))),
+        Finding::Bound { bound, .. } => format!("≥{}", brief(Nanos::from_f64(bound))),
         Finding::Unmeasurable { .. } => "-".to_owned(),
     });
     [&[spans.count().to_string()], &percentiles[..], &[brief(spans.max())]].concat()
@@ -92,7 +93,8 @@ pub(super) fn brief(span: Nanos) -> String {
         ns @ ..1_000_000_000 => (ns as f64 / 1e6, "ms"),
         ns => (ns as f64 / 1e9, "s"),
     };
-    let digits = if ns < 10.0 { 2 } else { usize::from(ns < 100.0) };
+    // As it is rounded: 9.996 is 10.0.
+    let digits = if ns < 9.995 { 2 } else { usize::from(ns < 99.95) };
     format!("{ns:.digits$}{unit}")
 }
 
@@ -100,10 +102,10 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// Ten columns are the whole.
+/// Six columns are the whole.
 fn bar(part: f64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (part * 80.0).round() as usize;
+    let eighths = (part * 48.0).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
@@ -130,8 +132,8 @@ pub(super) fn point(point: Point) -> &'static str {
 /// What is not told, and what the host dropped: always, also when there is none.
 pub(super) fn lost(told: &Told<'_>) -> String {
     let losses = &told.watched.losses;
-    let mut text = format!(
-        "not told: {} packets (no room towards Dwell {}, none in the table of those under way {}, unmatched reads {})\n",
+    let untold = format!(
+        "not told: {} packets (no room towards Dwell {}, none among those under way {}, unmatched reads {})",
         grouped(losses.sum()),
         losses.buffer_full,
         losses.table_full,
@@ -142,11 +144,10 @@ pub(super) fn lost(told: &Told<'_>) -> String {
     let reasons: Vec<String> =
         by.iter().map(|((way, reason), count)| format!("{} {reason} {count}", way.name())).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-    let _ = writeln!(text, "dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
-    if let Some(why) = &told.watched.ended {
-        let _ = writeln!(text, "ended after {}: {why}", told.watched.span);
-    }
-    text
+    let drops = format!("dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
+    let early = told.watched.ended.as_ref().map(|why| format!("ended after {}: {why}", told.watched.span));
+    let lines = [Some(untold), Some(drops), early].into_iter().flatten();
+    lines.map(|line| wrapped(&line) + "\n").collect()
 }
 
 fn section(text: &mut String, title: &str, sentences: impl IntoIterator<Item = String>, colour: bool) {
@@ -161,16 +162,15 @@ fn section(text: &mut String, title: &str, sentences: impl IntoIterator<Item = S
 
 /// A sentence on lines of [`WIDTH`], all but the first indented.
 pub(super) fn wrapped(sentence: &str) -> String {
-    let mut lines = vec![String::from("-")];
+    let mut lines = Vec::new();
+    let mut line = String::from("-");
     for word in sentence.split(' ') {
-        let full = lines.last().is_some_and(|line| line.chars().count() + 1 + word.chars().count() > WIDTH);
-        if full {
-            lines.push(String::from(" "));
+        if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, String::from(" ")));
         }
-        if let Some(line) = lines.last_mut() {
-            *line = format!("{line} {word}");
-        }
+        line = format!("{line} {word}");
     }
+    lines.push(line);
     lines.join("\n")
 }
 
@@ -228,12 +228,11 @@ pub(super) fn missing(watch: &Watch) -> String {
     watch.missing.iter().map(one).collect()
 }
 
-/// What was found, as a line under a picture.
-pub(super) fn headline_notes(told: &Told<'_>) -> String {
+/// What was found first, as lines under a picture.
+pub(super) fn note(told: &Told<'_>) -> Vec<String> {
     let found = told.diagnosis();
-    found
-        .first()
-        .map_or_else(|| "nothing explains a tenth of the time".to_owned(), |first| first.sentence.clone())
+    let first = found.first().map_or("nothing explains a tenth of the time", |first| first.sentence.as_str());
+    wrapped(first).lines().map(str::to_owned).collect()
 }
 
 /// A way in one line, for the title of a picture.
@@ -241,7 +240,7 @@ pub(super) fn headline(told: &Told<'_>) -> String {
     let Some((way, seen)) = told.ways().next() else { return "No packet was seen".to_owned() };
     let longest = stages(seen).max_by_key(|(_, spans)| spans.sum());
     let longest = longest.map_or_else(String::new, |(stage, _)| {
-        format!(", {} of it in {}", share(seen.share(stage).share), stage.name().replace('_', " "))
+        format!("; {} of all time is {}", share(seen.share(stage).share), stage.name().replace('_', " "))
     });
     let median = seen.total().quantile(0.5).unwrap_or_default();
     let verb = match way {
@@ -255,13 +254,48 @@ pub(super) fn headline(told: &Told<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dwell_core::Bytes;
+    use dwell_core::inside::{Event, Flow, Journey, Protocol, Tally, Times};
+    use std::net::SocketAddr;
 
     #[test]
     fn times_in_three_figures() {
         assert_eq!(
-            [999, 1_234, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
-            ["999ns", "1.23us", "45.6us", "457us", "1.00ms"]
+            [999, 1_234, 9_996, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
+            ["999ns", "1.23us", "10.0us", "45.6us", "457us", "1.00ms"]
         );
+    }
+
+    #[test]
+    fn a_table_is_at_most_a_hundred_columns_wide() {
+        let mut tally = Tally::new(1);
+        let end = SocketAddr::from(([127, 0, 0, 1], 9));
+        for packet in 0..1_000_i64 {
+            let mut times = Times::default();
+            let span = 1_000_i64 << (packet % 20);
+            Point::ALL
+                .into_iter()
+                .enumerate()
+                .for_each(|(place, point)| times.set(point, Nanos(place as i64 * span)));
+            tally.add(Event::Journey(Box::new(Journey {
+                way: Way::Receive,
+                flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
+                interface: 1,
+                size: Bytes(60),
+                segments: 1,
+                times,
+                kernel_stamp: None,
+                process: None,
+                cgroup: None,
+                core: 0,
+                reader_core: None,
+                before: None,
+                ahead: 0,
+            })));
+        }
+        let text = way_text(Way::Receive, tally.way(Way::Receive), false);
+        assert!(text.contains('≥') && text.contains("driver→protocol"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
     #[test]
@@ -275,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_its_share() {
-        assert_eq!(bar(1.0).chars().count(), 10);
-        assert_eq!((bar(0.0).as_str(), bar(0.05).as_str()), ("", "▌"));
+        assert_eq!(bar(1.0).chars().count(), 6);
+        assert_eq!((bar(0.0).as_str(), bar(0.0625).as_str()), ("", "▍"));
     }
 }

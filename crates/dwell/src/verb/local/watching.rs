@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
 use dwell_core::{Circumstances, Nanos};
 use dwell_net::inside::Observer;
-use dwell_net::{clock, settings};
+use dwell_net::{clock, have_packets_stamped, settings};
 use dwell_store::{Header, RecordWriter};
 use std::io::{self, IsTerminal};
 
@@ -31,6 +31,8 @@ pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
         settings: settings(asked.interface.as_deref()),
     };
     eprint!("{}", missing(&watch));
+    // What the sum of the stages is checked against.
+    let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
     let mut observer = Observer::attach(&asked.watching).context("cannot watch the kernel")?;
     let mut writer =
         output.record.as_deref().map(|file| begin_record(file, asked, &watch, output.seed)).transpose()?;
