@@ -30,6 +30,7 @@ mod shaper;
 mod testbed;
 mod user;
 mod verdict;
+mod watch;
 mod wiring;
 
 pub use case::{Case, Situation, TRAFFIC};
@@ -42,3 +43,4 @@ pub use placement::Cores;
 pub use testbed::Carriage;
 pub use user::{Footing, enter_user_namespace};
 pub use verdict::Verdict;
+pub use watch::{HostWatch, Watched};

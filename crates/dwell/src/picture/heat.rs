@@ -23,7 +23,8 @@ impl Panel for Heat {
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
-        let packets = |bin: usize| self.slices.iter().any(|slice| slice.get(bin).is_some_and(|count| *count > 0));
+        let packets =
+            |bin: usize| self.slices.iter().any(|slice| slice.get(bin).is_some_and(|count| *count > 0));
         let bins = self.edges.len().saturating_sub(1);
         let Some(lowest) = (0..bins).find(|bin| packets(*bin)) else { return Ok(()) };
         let highest = (0..bins).rev().find(|bin| packets(*bin)).unwrap_or(lowest);
@@ -32,7 +33,10 @@ impl Panel for Heat {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(28)
-            .caption(format!("{}: packets by latency; the darkest cell has {most}", self.name), label(15, INK))
+            .caption(
+                format!("{}: packets by latency; the darkest cell has {most}", self.name),
+                label(15, INK),
+            )
             .x_label_area_size(48)
             .y_label_area_size(72)
             .build_cartesian_2d(0.0..right, (self.edges[lowest]..self.edges[highest + 1]).log_scale())?;

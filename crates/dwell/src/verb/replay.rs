@@ -55,7 +55,10 @@ impl ReplayArgs {
         }
         if record.header.ask.verb == "local" {
             if self.method.is_some() || self.stamps.is_some() {
-                return Err(bad_argument(anyhow!("{}: a record of `dwell local` has no methods", self.file.display())));
+                return Err(bad_argument(anyhow!(
+                    "{}: a record of `dwell local` has no methods",
+                    self.file.display()
+                )));
             }
             return super::local::replay(record, output);
         }

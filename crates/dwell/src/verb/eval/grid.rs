@@ -1,7 +1,7 @@
 //! What a grid file says: worlds, conditions, methods.
 
 use super::key::{plain, set_all};
-use super::method::MethodSpec;
+use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
 use crate::failure::bad_argument;
@@ -119,6 +119,13 @@ impl Grid {
             }
             if grid.methods.is_empty() && block.methods.is_empty() {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
+            }
+            let local = |method: &MethodSpec| method.name == MethodName::Local;
+            if grid.world == EvalWorld::Sim && grid.methods_of(block).iter().any(local) {
+                return wrong(
+                    block,
+                    "the simulator's host has no kernel to look into: `local` is for the lab",
+                );
             }
         }
         for published in &grid.published {
@@ -264,8 +271,12 @@ impl Grid {
         settings: BTreeMap<String, Value>,
         scenario: Scenario,
     ) -> Condition {
-        let methods = if block.methods.is_empty() { &self.methods } else { &block.methods };
-        Condition { block: block.name.clone(), number, methods: methods.clone(), settings, scenario }
+        let methods = self.methods_of(block).to_vec();
+        Condition { block: block.name.clone(), number, methods, settings, scenario }
+    }
+
+    fn methods_of<'a>(&'a self, block: &'a Block) -> &'a [MethodSpec] {
+        if block.methods.is_empty() { &self.methods } else { &block.methods }
     }
 
     fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {
@@ -348,6 +359,13 @@ mod tests {
         assert!(error.contains("grid.toml: block `b`") && error.contains("links"), "{error}");
         let error = told(&block("\"destination.spin\" = []"));
         assert!(error.contains("axis destination.spin has no values"), "{error}");
+    }
+
+    #[test]
+    fn the_simulator_has_no_kernel_to_look_into() {
+        let head = HEAD.replace("knee", "local");
+        let error = grid(&format!("{head}[[block]]\nname = \"any\"\nrandom = 1\n")).unwrap_err();
+        assert!(format!("{error:#}").contains("`local` is for the lab"), "{error:#}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod chart;
 mod gaps;
 mod grid;
 mod ground;
+mod halves;
 mod journal;
 mod judge;
 mod key;

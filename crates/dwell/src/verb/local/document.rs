@@ -2,8 +2,8 @@
 
 use super::told::{PERCENTILES, Told, stages};
 use anyhow::Result;
-use dwell_core::inside::{Counts, Distribution, Losses, Missing, Overhead, Way, WayTally, story};
 use dwell_core::Finding;
+use dwell_core::inside::{Counts, Distribution, Losses, Missing, Overhead, Way, WayTally, story};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::hash::Hash;
@@ -51,7 +51,10 @@ pub(super) fn document(told: &Told<'_>) -> Result<Value> {
     document.insert("slowest".into(), Value::Array(slowest?));
     document.insert("settings".into(), serde_json::to_value(&watch.settings)?);
     let packets = tally.packets();
-    document.insert("overhead".into(), watched.overhead.as_ref().map_or(Value::Null, |cost| overhead(cost, packets)));
+    document.insert(
+        "overhead".into(),
+        watched.overhead.as_ref().map_or(Value::Null, |cost| overhead(cost, packets)),
+    );
     Ok(Value::Object(document))
 }
 
@@ -116,7 +119,8 @@ fn figures(spans: &Distribution) -> Result<Map<String, Value>> {
 /// The most frequent, each with its count, and the rest as one without a name.
 fn counts<T: Eq + Hash + Ord + Clone + Serialize>(counts: &Counts<T>, name: &str) -> Value {
     let ranked = counts.ranked();
-    let mut told: Vec<Value> = ranked.iter().take(NAMED).map(|(thing, count)| json!({ name: thing, "packets": count })).collect();
+    let mut told: Vec<Value> =
+        ranked.iter().take(NAMED).map(|(thing, count)| json!({ name: thing, "packets": count })).collect();
     let rest = ranked.iter().skip(NAMED).map(|(_, count)| count).sum::<u64>() + counts.others();
     if rest > 0 {
         told.push(json!({ name: null, "packets": rest }));

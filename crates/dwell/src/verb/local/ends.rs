@@ -29,7 +29,8 @@ struct Process {
 
 impl Process {
     fn find(pid: u32) -> Result<Self> {
-        let status = File::open(format!("/proc/{pid}/stat")).with_context(|| format!("no process {pid} here"))?;
+        let status =
+            File::open(format!("/proc/{pid}/stat")).with_context(|| format!("no process {pid} here"))?;
         Ok(Self { pid, status })
     }
 
@@ -37,7 +38,8 @@ impl Process {
     fn runs(&self) -> bool {
         let mut text = [0; 256];
         let length = self.status.read_at(&mut text, 0).unwrap_or(0);
-        let after_name = text[..length].rsplit(|byte| *byte == b')').next().filter(|rest| rest.len() < length);
+        let after_name =
+            text[..length].rsplit(|byte| *byte == b')').next().filter(|rest| rest.len() < length);
         after_name.and_then(|rest| rest.get(1)).is_some_and(|state| !b"ZX".contains(state))
     }
 }
@@ -59,12 +61,19 @@ impl Ends {
     pub(super) fn begin(&self, watched: bool) -> Result<Run<'_>> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("cannot wait for signals")?;
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .context("cannot wait for signals")?;
         }
         let seconds = self.seconds.or((!watched && self.packets.is_none()).then_some(UNWATCHED));
         // One that was down from the beginning may be put up.
         let up = self.interface.as_ref().is_some_and(|(_, interface)| interface.is_up());
-        Ok(Run { ends: self, span: seconds.map(Duration::from_secs_f64), began: Instant::now(), up, interrupted })
+        Ok(Run {
+            ends: self,
+            span: seconds.map(Duration::from_secs_f64),
+            began: Instant::now(),
+            up,
+            interrupted,
+        })
     }
 
     /// Packets after which it is over.

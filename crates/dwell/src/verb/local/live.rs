@@ -1,6 +1,6 @@
 //! The view that refreshes while packets pass.
 
-use super::table::{lost, wrapped, way_text};
+use super::table::{lost, way_text, wrapped};
 use super::told::Told;
 use anyhow::{Context, Result};
 use dwell_core::inside::grouped;
@@ -35,7 +35,8 @@ impl Live {
         }
         while event::poll(Duration::ZERO)? {
             if let Event::Key(key) = event::read()? {
-                let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+                let interrupt =
+                    key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
                 if interrupt || key.code == KeyCode::Char('q') {
                     return Ok(true);
                 }
@@ -54,7 +55,8 @@ impl Drop for Live {
 fn view(what: &str, told: &Told<'_>) -> Text<'static> {
     let (packets, span) = (told.tally.packets(), told.watched.span.as_secs_f64());
     let rate = packets as f64 / span.max(1e-3);
-    let head = format!("dwell local: {what}; {} packets in {span:.1} s, {rate:.0}/s; q ends it", grouped(packets));
+    let head =
+        format!("dwell local: {what}; {} packets in {span:.1} s, {rate:.0}/s; q ends it", grouped(packets));
     let mut text = Text::from(Line::from(head).bold());
     let mut add = |part: &str| part.lines().for_each(|line| text.push_line(line.to_owned()));
     for (way, seen) in told.ways() {

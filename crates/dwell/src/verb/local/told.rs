@@ -43,7 +43,8 @@ impl<'a> Told<'a> {
 /// The stages that packets of a way passed, in the order of passing.
 pub(crate) fn stages(seen: &WayTally) -> impl Iterator<Item = (Stage, &Distribution)> {
     let order = |stage: &Stage| seen.ends(*stage).map_or(usize::MAX, |[from, _]| from.index());
-    let mut all: Vec<_> = Stage::ALL.into_iter().filter_map(|stage| Some((stage, seen.stage(stage)?))).collect();
+    let mut all: Vec<_> =
+        Stage::ALL.into_iter().filter_map(|stage| Some((stage, seen.stage(stage)?))).collect();
     all.sort_by_key(|(stage, _)| order(stage));
     all.into_iter()
 }

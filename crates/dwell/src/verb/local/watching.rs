@@ -32,7 +32,8 @@ pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
     };
     eprint!("{}", missing(&watch));
     let mut observer = Observer::attach(&asked.watching).context("cannot watch the kernel")?;
-    let mut writer = output.record.as_deref().map(|file| begin_record(file, asked, &watch, output.seed)).transpose()?;
+    let mut writer =
+        output.record.as_deref().map(|file| begin_record(file, asked, &watch, output.seed)).transpose()?;
     // From now on the kernel keeps account.
     let before = asked.overhead.then(|| observer.hook_costs()).transpose()?;
 
@@ -74,7 +75,8 @@ pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
     watched.losses = observer.losses();
     watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
     if before.is_some() {
-        watched.overhead = Some(Overhead { hooks: observer.hook_costs()?, user: clock::own_cpu_time() - own });
+        watched.overhead =
+            Some(Overhead { hooks: observer.hook_costs()?, user: clock::own_cpu_time() - own });
     }
     if let Some(writer) = writer {
         writer.finish_watch(&watched)?;
