@@ -221,7 +221,7 @@ pub enum Quantity {
     PptHeading,
     /// L_t: packet processing time of the trailing packet.
     PptTrailing,
-    /// PPT_avg of papers/000: the mean of L_h and L_t.
+    /// The mean of two: of L_h and L_t (PPT_avg of papers/000), or of the way up and the way down (PPT of papers/001).
     PptAverage,
     /// S: from one application stamp to the next when the next packet already waits.
     ServiceTime,
@@ -263,6 +263,22 @@ pub enum Quantity {
     RoundTrip,
     /// 95th percentile of the one-way delay over its least (RFC 5481).
     DelayVariation,
+    /// 2 PPT of papers/001: what a host takes to bring an echo up to where it is answered, and the reply down again.
+    TwoWayPpt,
+    /// PPT_up: from the host's data link to where the echo is answered.
+    PptUp,
+    /// PPT_down: from there to the host's data link.
+    PptDown,
+    /// PPT_up - PPT_down.
+    PptAsymmetry,
+    /// t7 - t1: from the request to the reply at the tap.
+    TapGap,
+    /// t5 - t3: what the host takes to make the reply.
+    AnswerTime,
+    /// From one reply of the host's kernel to the next when the next request already waits.
+    KernelServiceTime,
+    /// The least time from the sending kernel's stamp of a request to its stamp of the reply.
+    RoundTripMinimum,
 }
 
 impl Quantity {
@@ -295,6 +311,14 @@ impl Quantity {
             Self::CoalescencePeriod => "coalescence_period",
             Self::RoundTrip => "round_trip",
             Self::DelayVariation => "delay_variation",
+            Self::TwoWayPpt => "two_way_ppt",
+            Self::PptUp => "ppt_up",
+            Self::PptDown => "ppt_down",
+            Self::PptAsymmetry => "ppt_asymmetry",
+            Self::TapGap => "tap_gap",
+            Self::AnswerTime => "answer_time",
+            Self::KernelServiceTime => "kernel_service_time",
+            Self::RoundTripMinimum => "round_trip_minimum",
         }
     }
 }
@@ -381,7 +405,7 @@ mod tests {
 
     #[test]
     fn quantity_names_are_those_of_serde() {
-        for quantity in [Quantity::ApplicationStage, Quantity::EndLinkCapacity, Quantity::ClockSkew] {
+        for quantity in [Quantity::ApplicationStage, Quantity::EndLinkCapacity, Quantity::TwoWayPpt] {
             assert_eq!(serde_json::to_value(quantity).unwrap(), quantity.name());
         }
     }

@@ -10,12 +10,15 @@
 //! microseconds of propagation on an emulated link: sender and forwarder share a core, and then a train has left
 //! before its first packet is due at the far end.
 
+mod answering;
 mod calibration;
 mod case;
 mod check;
 mod check_nic;
 mod check_table;
+mod client;
 mod cross;
+mod echo_lab;
 mod error;
 mod forwarder;
 mod lab;
@@ -33,9 +36,11 @@ mod verdict;
 mod watch;
 mod wiring;
 
+pub use answering::AnsweringLabPath;
 pub use case::{Case, Situation, TRAFFIC};
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
+pub use echo_lab::{EchoHeard, EchoLab};
 pub use error::LabError;
 pub use lab::{Lab, LabOptions};
 pub use path::LabPath;

@@ -1,10 +1,11 @@
-//! Whole frames in and out of an interface, with the kernel's stamps: what a forwarder needs.
+//! Whole frames in and out of an interface, with the kernel's stamps: what a forwarder needs, and a tap.
 
 use crate::clock;
 use dwell_core::Nanos;
 use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
 use nix::libc;
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, TimestampingFlag,
     recvmsg, send, setsockopt, socket, sockopt,
@@ -38,6 +39,21 @@ impl PacketSocket {
     /// # Errors
     /// When there is no such interface, or that is not permitted.
     pub fn open(interface: &str) -> io::Result<Self> {
+        Self::opened(interface, false)
+    }
+
+    /// Opens one that sees what leaves by `interface` too. Of a loopback interface each packet is seen once, as it
+    /// comes back. It takes CAP_NET_RAW.
+    ///
+    /// # Errors
+    /// As [`PacketSocket::open`].
+    pub fn tap(interface: &str) -> io::Result<Self> {
+        let loops = getifaddrs()?
+            .any(|one| one.interface_name == interface && one.flags.contains(InterfaceFlags::IFF_LOOPBACK));
+        Self::opened(interface, !loops)
+    }
+
+    fn opened(interface: &str, outgoing: bool) -> io::Result<Self> {
         let named = |error: Errno| {
             let error = io::Error::from(error);
             io::Error::new(error.kind(), format!("packet socket on {interface}: {error}"))
@@ -51,7 +67,7 @@ impl PacketSocket {
             None::<SockProtocol>,
         )
         .map_err(named)?;
-        setsockopt(&fd, option::IgnoreOutgoing, &1).map_err(named)?;
+        setsockopt(&fd, option::IgnoreOutgoing, &libc::c_int::from(!outgoing)).map_err(named)?;
         setsockopt(&fd, option::QdiscBypass, &1).map_err(named)?;
         // The forced size is for those with CAP_NET_ADMIN; others get what the limit allows.
         if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
@@ -81,6 +97,13 @@ impl PacketSocket {
     /// # Errors
     /// The operating system's, such as an interface that went down.
     pub fn recv(&mut self, frame: &mut [u8]) -> io::Result<Option<(usize, Nanos)>> {
+        let received = self.recv_stamped(frame)?;
+        Ok(received.map(|(length, stamp)| (length, stamp.unwrap_or_else(clock::realtime))))
+    }
+
+    /// The same with no other stamp than the kernel's: it gives none before it has switched them on, which takes it a
+    /// while from the moment that a first socket asks.
+    pub(crate) fn recv_stamped(&mut self, frame: &mut [u8]) -> io::Result<Option<(usize, Option<Nanos>)>> {
         let mut parts = [IoSliceMut::new(frame)];
         let flags = MsgFlags::MSG_DONTWAIT;
         let message = match recvmsg::<()>(self.fd.as_raw_fd(), &mut parts, Some(&mut self.control), flags) {
@@ -95,7 +118,7 @@ impl PacketSocket {
             }
             _ => None,
         });
-        Ok(Some((message.bytes, stamp.unwrap_or_else(clock::realtime))))
+        Ok(Some((message.bytes, stamp)))
     }
 
     /// Sends a frame, past the interface's queueing discipline. Tells whether the interface took it: a full one

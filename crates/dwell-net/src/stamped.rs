@@ -80,7 +80,7 @@ pub(crate) fn recount(fd: &OwnedFd) -> io::Result<()> {
 /// stamp. `None` when nothing came in time, or what came was an error report.
 pub(crate) fn receive(
     fd: &OwnedFd,
-    control: &mut Vec<u8>,
+    control: &mut [u8],
     buffer: &mut [u8],
     spin: Nanos,
     flags: MsgFlags,
@@ -113,7 +113,7 @@ pub(crate) fn receive(
 }
 
 /// Takes the next transmit stamp from the error queue of `fd`; `None` when there is none.
-pub(crate) fn departure(fd: &OwnedFd, control: &mut Vec<u8>) -> io::Result<Option<DepartureStamp>> {
+pub(crate) fn departure(fd: &OwnedFd, control: &mut [u8]) -> io::Result<Option<DepartureStamp>> {
     loop {
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message = match recvmsg::<SockaddrStorage>(fd.as_raw_fd(), &mut [], Some(control), flags) {

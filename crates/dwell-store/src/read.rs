@@ -125,6 +125,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     let mut record = Record {
         header,
         passages: Vec::new(),
+        echoes: Vec::new(),
         found: Vec::new(),
         watch: None,
         events: Vec::new(),
@@ -141,11 +142,14 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         let line: Line =
             serde_json::from_slice(&lines.bytes).map_err(|error| lines.altered(error.to_string()))?;
         match line {
-            Line::Passage(_) if closed => return Err(lines.altered("a passage after the findings")),
+            Line::Passage(_) | Line::Echo(_) if closed => {
+                return Err(lines.altered("a passage after the findings"));
+            }
             Line::Passage(kept) => {
                 check(&kept).map_err(|why| lines.altered(why))?;
                 record.passages.push(kept);
             }
+            Line::Echo(echo) => record.echoes.push(echo),
             Line::Found(_) if closed => return Err(lines.altered("findings twice")),
             Line::Found(found) => {
                 record.found = found;
@@ -164,7 +168,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
             }
             Line::End(end) => {
                 let counts = [
-                    ("passages", record.passages.len(), end.passages),
+                    ("passages", record.passages.len() + record.echoes.len(), end.passages),
                     ("events", record.events.len(), end.events),
                 ];
                 if let Some((what, count, written)) =
@@ -186,7 +190,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     // Findings without the closing line are nobody's word.
     record.found.clear();
     record.watched = None;
-    let passages = (record.passages.len() + record.events.len()) as u64;
+    let passages = (record.passages.len() + record.echoes.len() + record.events.len()) as u64;
     let cut = StoreError::CutShort { file: file.to_owned(), line: lines.line, why: cut, passages };
     Ok((record, Some(cut)))
 }

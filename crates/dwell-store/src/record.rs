@@ -1,3 +1,4 @@
+use dwell_core::echo::Echo;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,8 @@ pub struct Found {
 pub(crate) enum Line {
     /// One train.
     Passage(Kept),
+    /// One echo.
+    Echo(Echo),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -97,7 +100,7 @@ pub(crate) enum Line {
 /// Last line of a whole record.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct End {
-    /// Passages in the record.
+    /// Passages and echoes in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -113,6 +116,8 @@ pub struct Record {
     pub header: Header,
     /// Everything that was seen, in the order of the run.
     pub passages: Vec<Kept>,
+    /// The echoes of a run that was about those.
+    pub echoes: Vec<Echo>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.

@@ -2,6 +2,7 @@ use crate::error::StoreError;
 use crate::read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
+use dwell_core::echo::Echo;
 use dwell_core::inside::{Event, Watch, Watched};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,16 @@ impl RecordWriter {
     /// A full disk, or another refusal of the system.
     pub fn push(&mut self, stage: &str, passage: Passage) -> Result<(), StoreError> {
         self.put(&Line::Passage(Kept { stage: stage.to_owned(), passage }))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds an echo.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_echo(&mut self, echo: Echo) -> Result<(), StoreError> {
+        self.put(&Line::Echo(echo))?;
         self.passages += 1;
         Ok(())
     }

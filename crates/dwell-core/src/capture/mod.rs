@@ -4,4 +4,5 @@ mod file;
 mod link;
 
 pub use file::{Captured, ReadError, each_packet};
+pub(crate) use link::Framing;
 pub use link::LinkType;

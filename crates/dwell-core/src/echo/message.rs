@@ -42,6 +42,12 @@ pub fn read_probe(bytes: &[u8]) -> Option<u64> {
     }
 }
 
+/// What a probe and its answer have in common; `None` for anything else.
+pub(crate) fn id(bytes: &[u8]) -> Option<[u8; 16]> {
+    read(bytes)?;
+    bytes.first_chunk().copied()
+}
+
 impl Answer {
     /// As it travels.
     #[must_use]

@@ -1,6 +1,12 @@
 //! Echoes: who answers them, and who asks.
 
+mod prober;
 mod responder;
+mod round;
 mod stream;
+mod tap;
 
+pub use prober::EchoProber;
 pub use responder::{Responder, ResponderConfig, Transport};
+pub use round::{Asking, ask};
+pub use tap::EchoTap;

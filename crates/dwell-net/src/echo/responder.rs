@@ -7,8 +7,10 @@ use crate::place;
 use crate::socket::{DepartureStamp, ProbeSocket, Received};
 use dwell_core::Nanos;
 use dwell_core::echo::message::{Answer, LENGTH, read_probe};
+use nix::poll::{PollFd, PollFlags, poll};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -60,6 +62,7 @@ enum Socket {
 
 /// How often it looks whether it shall end.
 const GLANCE: Nanos = Nanos::from_millis(50);
+const GLANCE_MS: u16 = 50;
 
 impl Responder {
     /// Opens its socket.
@@ -117,7 +120,9 @@ impl Responder {
                         let _ = stream.and_then(|stream| self.messages(stream, stop));
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        std::thread::sleep(Duration::from_millis(5));
+                        let mut one = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+                        // Whatever woke it, the listener tells by itself.
+                        let _ = poll(&mut one, GLANCE_MS);
                     }
                     Err(error) => return Err(error),
                 },

@@ -1,6 +1,7 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
 mod delays;
+mod echo;
 mod gaps;
 mod heat;
 mod histogram;
@@ -11,6 +12,7 @@ mod sizes;
 mod waterfall;
 
 pub(crate) use delays::Delays;
+pub(crate) use echo::{Instants, Timeline};
 pub(crate) use gaps::Gaps;
 pub(crate) use heat::Heat;
 pub(crate) use histogram::Histogram;

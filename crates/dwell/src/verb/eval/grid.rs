@@ -5,6 +5,7 @@ use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
 use crate::failure::bad_argument;
+use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
 use dwell_core::Quantity;
 use dwell_sim::{Ranges, Scenario, ScenarioError};
@@ -59,6 +60,9 @@ struct Block {
     /// What its runs measure, instead of the grid's methods.
     #[serde(rename = "method", default)]
     methods: Vec<MethodSpec>,
+    /// Echoes by these probes are heard instead, in labs of their own.
+    #[serde(default)]
+    echo: Vec<Probe>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -84,6 +88,8 @@ pub(super) struct Condition {
     pub(super) number: u32,
     /// What its runs measure.
     pub(super) methods: Vec<MethodSpec>,
+    /// What echoes its runs hear, where they hear any.
+    pub(super) echo: Vec<Probe>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(super) settings: BTreeMap<String, Value>,
     /// All of it.
@@ -117,11 +123,19 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            if grid.methods.is_empty() && block.methods.is_empty() {
+            if !block.echo.is_empty() && (!block.methods.is_empty() || grid.world == EvalWorld::Sim) {
+                return wrong(block, "echoes are heard in the lab, in a block without a [[method]]");
+            }
+            if grid.methods.is_empty() && block.methods.is_empty() && block.echo.is_empty() {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
+            let methods = grid.methods_of(block);
+            let asking = methods.iter().filter(|method| method.name.request().is_some()).count();
+            if asking != 0 && asking != methods.len() {
+                return wrong(block, "methods with and without an agent need blocks of their own");
+            }
             let local = |method: &MethodSpec| method.name == MethodName::Local;
-            if grid.world == EvalWorld::Sim && grid.methods_of(block).iter().any(local) {
+            if grid.world == EvalWorld::Sim && methods.iter().any(local) {
                 return wrong(
                     block,
                     "the simulator's host has no kernel to look into: `local` is for the lab",
@@ -271,8 +285,14 @@ impl Grid {
         settings: BTreeMap<String, Value>,
         scenario: Scenario,
     ) -> Condition {
-        let methods = self.methods_of(block).to_vec();
-        Condition { block: block.name.clone(), number, methods, settings, scenario }
+        Condition {
+            block: block.name.clone(),
+            number,
+            methods: self.methods_of(block).to_vec(),
+            echo: block.echo.clone(),
+            settings,
+            scenario,
+        }
     }
 
     fn methods_of<'a>(&'a self, block: &'a Block) -> &'a [MethodSpec] {

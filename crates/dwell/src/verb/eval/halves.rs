@@ -47,7 +47,6 @@ impl Inside {
             .filter_map(|journey| Some((journey.times.at(Point::Stamped)?, journey)))
             .collect();
         let mut inside = Self::default();
-        eprintln!("DBG {} {} {:?} {:?}", watched.journeys.len(), stamped.len(), watched.losses, watched.journeys.get(5));
         for passage in passages.filter(|passage| passage.observation.direction == Direction::Forward) {
             let heading = passage.truth.as_ref().and_then(|truth| truth.first().copied().flatten());
             let Some(heading) = heading else { continue };

@@ -2,6 +2,7 @@
 
 mod cells;
 mod chart;
+mod echo;
 mod gaps;
 mod grid;
 mod ground;

@@ -23,17 +23,28 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
         causes.push("nothing that explains a tenth of their time, or dropped any".to_owned());
     }
     section(&mut text, "what packets waited for", causes, colour);
-    section(&mut text, "settings that explain it", told.hints(&found).into_iter().map(|hint| hint.sentence), colour);
+    section(
+        &mut text,
+        "settings that explain it",
+        told.hints(&found).into_iter().map(|hint| hint.sentence),
+        colour,
+    );
     section(&mut text, "slowest packets", told.slowest().into_iter().map(story), colour);
     section(&mut text, "settings", settings(&told.watch.settings), colour);
     if let Some(overhead) = &told.watched.overhead {
         let packets = told.tally.packets().max(1) as f64;
         let each = |time: Nanos| format!("{:.0} ns a packet", time.as_f64() / packets);
-        let mut lines = vec![format!("kernel: {}, Dwell itself: {}", each(overhead.kernel()), each(overhead.user))];
+        let mut lines =
+            vec![format!("kernel: {}, Dwell itself: {}", each(overhead.kernel()), each(overhead.user))];
         lines.extend(overhead.hooks.iter().filter(|hook| hook.runs > 0).map(|hook| {
             let way = hook.way.map_or("all", Way::name);
             let run = hook.time.as_f64() / hook.runs as f64;
-            format!("{} ({way}): {run:.0} ns a run, {} runs, {}", hook.hook, grouped(hook.runs), each(hook.time))
+            format!(
+                "{} ({way}): {run:.0} ns a run, {} runs, {}",
+                hook.hook,
+                grouped(hook.runs),
+                each(hook.time)
+            )
         }));
         section(&mut text, "what watching cost", lines, colour);
     }
@@ -45,12 +56,15 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let heads = PERCENTILES.map(|(_, _, name)| name);
     let mut rows = table(&[&["stage", "from -> to", "count"], &heads[..], &["max", "share"]].concat());
     for (stage, spans) in stages(seen) {
-        let ends = seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}->{}", point(from), point(to)));
+        let ends =
+            seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}->{}", point(from), point(to)));
         let part = seen.share(stage).share;
         let bar = format!("{:>4} {}", percent(part), bar(part));
         rows.add_row([vec![stage.name().replace('_', " "), ends], figures(spans), vec![bar]].concat());
     }
-    rows.add_row([vec!["total".to_owned(), String::new()], figures(seen.total()), vec![" 100%".to_owned()]].concat());
+    rows.add_row(
+        [vec!["total".to_owned(), String::new()], figures(seen.total()), vec![" 100%".to_owned()]].concat(),
+    );
     let packets = grouped(seen.total().count());
     let [difference, why] = cells(&seen.against_stamp());
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -125,7 +139,8 @@ pub(super) fn lost(told: &Told<'_>) -> String {
     );
     let dropped = told.tally.dropped();
     let by = dropped.ranked();
-    let reasons: Vec<String> = by.iter().map(|((way, reason), count)| format!("{} {reason} {count}", way.name())).collect();
+    let reasons: Vec<String> =
+        by.iter().map(|((way, reason), count)| format!("{} {reason} {count}", way.name())).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
     let _ = writeln!(text, "dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
     if let Some(why) = &told.watched.ended {
@@ -152,7 +167,9 @@ pub(super) fn wrapped(sentence: &str) -> String {
         if full {
             lines.push(String::from(" "));
         }
-        lines.extend(lines.pop().map(|line| format!("{line} {word}")));
+        if let Some(line) = lines.last_mut() {
+            *line = format!("{line} {word}");
+        }
     }
     lines.join("\n")
 }
@@ -168,37 +185,55 @@ fn settings(settings: &Settings) -> Vec<String> {
             settings.coalescing.get("rx-frames").map(|frames| format!("rx-frames {frames}")),
             settings.gro_flush_timeout.map(|timeout| format!("gro_flush_timeout {timeout}")),
             settings.napi_defer_hard_irqs.map(|polls| format!("napi_defer_hard_irqs {polls}")),
-            settings.offloads.get("rx-gro").map(|on| format!("receive offload {}", if *on { "on" } else { "off" })),
+            settings
+                .offloads
+                .get("rx-gro")
+                .map(|on| format!("receive offload {}", if *on { "on" } else { "off" })),
         ];
         let told: Vec<String> = told.into_iter().flatten().collect();
-        lines.push(format!("{name}: {}", if told.is_empty() { "nothing could be read".to_owned() } else { told.join(", ") }));
+        lines.push(format!(
+            "{name}: {}",
+            if told.is_empty() { "nothing could be read".to_owned() } else { told.join(", ") }
+        ));
     }
-    let irqs: Vec<String> =
-        settings.interrupts.iter().map(|interrupt| format!("{} on {}", interrupt.name, interrupt.cores)).collect();
+    let irqs: Vec<String> = settings
+        .interrupts
+        .iter()
+        .map(|interrupt| format!("{} on {}", interrupt.name, interrupt.cores))
+        .collect();
     if !irqs.is_empty() {
         lines.push(format!("interrupts: {}", irqs.join(", ")));
     }
     let governor = settings.governor.as_deref().unwrap_or("not shown");
     let deepest = settings.idle_states.iter().filter(|state| !state.disabled).max_by_key(|state| state.exit);
-    let idle = deepest.map_or_else(|| "not shown".to_owned(), |state| format!("to {} ({})", state.name, state.exit));
+    let idle =
+        deepest.map_or_else(|| "not shown".to_owned(), |state| format!("to {} ({})", state.name, state.exit));
     let under = if settings.hypervisor { ", under a hypervisor" } else { "" };
     lines.push(format!("CPU governor {governor}, idle states {idle}{under}"));
     if let (Some(default), Some(max)) = (settings.room_default, settings.room_max) {
-        lines.push(format!("room of a socket's queue {} B, at most {} B", grouped(default.0), grouped(max.0)));
+        lines.push(format!(
+            "room of a socket's queue {} B, at most {} B",
+            grouped(default.0),
+            grouped(max.0)
+        ));
     }
     lines
 }
 
 /// What cannot be seen, before it starts.
 pub(super) fn missing(watch: &Watch) -> String {
-    let one = |missing: &dwell_core::inside::Missing| format!("not seen here: {}: {}\n", point(missing.point), missing.reason);
+    let one = |missing: &dwell_core::inside::Missing| {
+        format!("not seen here: {}: {}\n", point(missing.point), missing.reason)
+    };
     watch.missing.iter().map(one).collect()
 }
 
 /// What was found, as a line under a picture.
 pub(super) fn headline_notes(told: &Told<'_>) -> String {
     let found = told.diagnosis();
-    found.first().map_or_else(|| "nothing explains a tenth of the time".to_owned(), |first| first.sentence.clone())
+    found
+        .first()
+        .map_or_else(|| "nothing explains a tenth of the time".to_owned(), |first| first.sentence.clone())
 }
 
 /// A way in one line, for the title of a picture.
@@ -223,13 +258,19 @@ mod tests {
 
     #[test]
     fn times_in_three_figures() {
-        assert_eq!([999, 1_234, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))), ["999ns", "1.23us", "45.6us", "457us", "1.00ms"]);
+        assert_eq!(
+            [999, 1_234, 45_600, 456_789, 1_000_000].map(|ns| brief(Nanos(ns))),
+            ["999ns", "1.23us", "45.6us", "457us", "1.00ms"]
+        );
     }
 
     #[test]
     fn long_sentences_are_folded() {
         let folded = wrapped(&"word ".repeat(60));
-        assert!(folded.lines().count() > 2 && folded.lines().all(|line| line.chars().count() <= WIDTH), "{folded}");
+        assert!(
+            folded.lines().count() > 2 && folded.lines().all(|line| line.chars().count() <= WIDTH),
+            "{folded}"
+        );
     }
 
     #[test]

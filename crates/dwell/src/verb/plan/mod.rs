@@ -89,7 +89,7 @@ enum FramingName {
     None,
 }
 
-fn quantity<T: QuantityText>(text: &str) -> Result<T, String> {
+pub(crate) fn quantity<T: QuantityText>(text: &str) -> Result<T, String> {
     T::read(text)
 }
 

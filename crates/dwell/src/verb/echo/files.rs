@@ -1,0 +1,49 @@
+//! Echoes out of capture files.
+
+use super::EchoArgs;
+use super::heard::{Heard, Told};
+use crate::failure::bad_argument;
+use anyhow::{Context, Result, anyhow};
+use dwell_core::capture::{ReadError, each_packet};
+use dwell_core::echo::{Asked, Exchanges};
+use std::fs::File;
+use std::path::Path;
+
+/// What the tap's file and the host's hold together.
+pub(super) fn hear(args: &EchoArgs, tap: &Path) -> Result<Heard> {
+    let mut warnings = Vec::new();
+    let tap = read(tap, args.asked(), &mut warnings)?;
+    let host =
+        args.at_host.as_deref().map(|host| read(Path::new(host), args.asked(), &mut warnings)).transpose()?;
+    let mut heard = Heard::of(args, "record", tap, host)?;
+    heard.warnings.extend(warnings);
+    Ok(heard)
+}
+
+/// One file; what is whole of it is used.
+fn read(file: &Path, asked: Asked, warnings: &mut Vec<String>) -> Result<Told> {
+    let name = file.display().to_string();
+    let open = || -> std::io::Result<File> {
+        let file = File::open(file)?;
+        // A pipe or a device might never end.
+        if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a file")) }
+    };
+    let from = open().with_context(|| format!("{name}: cannot read the capture")).map_err(bad_argument)?;
+    let mut exchanges = Exchanges::new(asked);
+    let read = each_packet(from, |packet| {
+        exchanges.hear(&packet);
+        Ok::<(), ReadError>(())
+    });
+    match read {
+        Ok(()) => {}
+        Err(ReadError::CutOff { whole }) => {
+            warnings.push(format!("{name} is cut off after {whole} whole packets, which are used"));
+        }
+        Err(ReadError::Damaged { whole }) if whole > 0 => {
+            warnings.push(format!("{name} is damaged after {whole} whole packets, which are used"));
+        }
+        Err(error) => return Err(bad_argument(anyhow!("{name}: the capture {error}"))),
+    }
+    let (seen, tally) = exchanges.finish();
+    Ok((name, seen, tally))
+}
