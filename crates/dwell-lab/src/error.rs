@@ -61,6 +61,9 @@ pub enum LabError {
     /// No session came about.
     #[error("in the lab: {0}")]
     Connect(#[source] Box<dwell_net::ConnectError>),
+    /// Nothing can be observed inside a host.
+    #[error("in the lab: {0}")]
+    Observer(#[from] dwell_net::inside::ObserverError),
     /// The session carries nothing any more.
     #[error("in the lab: {0}")]
     Live(#[source] Box<dwell_net::LiveError>),

@@ -32,7 +32,7 @@ pub struct LabOptions {
 /// A scenario's path, up and running. It ends, and leaves nothing, when this value and its paths are dropped, or the
 /// process dies.
 pub struct Lab {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// What a lab and its paths share.
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) testbed: Testbed,
     client: Identity,
     server: Identity,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
     agent: Option<Worker<()>>,
     checked: Mutex<Option<LabCheck>>,

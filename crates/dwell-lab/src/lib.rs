@@ -33,6 +33,7 @@ mod shaper;
 mod testbed;
 mod user;
 mod verdict;
+mod watch;
 mod wiring;
 
 pub use answering::AnsweringLabPath;
@@ -47,3 +48,4 @@ pub use placement::Cores;
 pub use testbed::Carriage;
 pub use user::{Footing, enter_user_namespace};
 pub use verdict::Verdict;
+pub use watch::{HostWatch, Watched};

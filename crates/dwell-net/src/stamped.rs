@@ -1,6 +1,7 @@
 //! Receiving, and learning of departures, with every time stamp that the host gives.
 
 use crate::clock;
+use crate::inside::announce_stamp;
 use crate::socket::canonical;
 use dwell_core::{Nanos, Stamps};
 use nix::errno::Errno;
@@ -110,6 +111,7 @@ pub(crate) fn receive(
         Err(error) if FROM_ICMP.contains(&error) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
+    announce_stamp(application);
     let mut stamps = Stamps { application, kernel: None, hardware: None };
     if let Ok(controls) = message.cmsgs() {
         for control in controls {

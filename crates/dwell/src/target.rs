@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use dwell_core::host::agentless::Request;
 use dwell_core::{BitRate, Circumstances, Finding, HostFacts, LoadLimit, Quantity};
-use dwell_lab::{Lab, LabOptions};
+use dwell_lab::{HostWatch, Lab, LabOptions};
 use dwell_net::protocol::PORT;
 use dwell_net::{AgentlessConfig, AgentlessPath, ConnectConfig, LivePath};
 use dwell_sim::{AnsweringPath, Scenario, SimPath};
@@ -160,6 +160,14 @@ impl Bed {
         let lab = Lab::up(&scenario, LabOptions { seed, ..LabOptions::default() })?;
         lab.check()?;
         Ok(Self::Lab(lab, scenario))
+    }
+
+    /// Has an observer watch how the host under test receives what is sent from now on.
+    pub(crate) fn watch(&self) -> Result<HostWatch> {
+        match self {
+            Self::Sim(_) => Err(anyhow!("the simulator's host has no kernel to be observed; the lab's has")),
+            Self::Lab(lab, _) => Ok(lab.watch()?),
+        }
     }
 
     /// A world for one run.

@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::namespace::{Worker, own_sysfs};
 use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::testbed::Testbed;
-use crate::wiring::Place;
+use crate::wiring::{HOST_PORT, Place};
 use dwell_core::Nanos;
 use dwell_net::place;
 use dwell_sim::Scenario;
@@ -30,6 +30,9 @@ pub struct Situation {
 }
 
 impl Situation {
+    /// The destination's interface.
+    pub const INTERFACE: &str = HOST_PORT;
+
     /// Sets `case` up. No packet is sent before [`Situation::begin`].
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! `dwell lab`: testbeds on this machine's own kernel.
 
 use super::conclude;
+use super::local::LocalArgs;
 use super::path::Path as PathAnalysis;
 use crate::cli::Output;
 use crate::failure::bad_argument;
@@ -8,7 +9,7 @@ use crate::screen::{print, print_json};
 use crate::target::{Bed, Load, On, allow_labs, load};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand};
-use dwell_lab::{Lab, LabOptions};
+use dwell_lab::{Case, Lab, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
   dwell lab run scenarios/lan-100m.toml         the same on a scenario of yours
   dwell lab run scenarios/lan-100m.toml --on sim
   dwell lab check scenarios/lan-100m.toml       what this machine can carry of it
+  dwell lab case busy-core                      a host that keeps packets waiting, and why
   dwell lab up scenarios/lan-100m.toml          keep it up, for other tools")]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
@@ -59,6 +61,19 @@ enum What {
         #[command(flatten)]
         load: Load,
     },
+    /// Make a situation in which a host keeps its packets waiting, and show what `dwell local` says of it
+    ///
+    /// A program of the source sends UDP packets, for 3 s at most; a program of the destination, which knows nothing of Dwell,
+    /// reads them; the destination is watched. The options are those of `dwell local`. Needs root.
+    #[command(after_help = cases())]
+    Case {
+        /// Which
+        #[arg(value_parser = case)]
+        case: Case,
+
+        #[command(flatten)]
+        local: Box<LocalArgs>,
+    },
     /// Measure the testbed itself: what it delivers of what the scenario asks, and what it costs
     Check {
         /// A scenario file
@@ -73,6 +88,7 @@ impl LabArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         match self.what {
             What::Up { scenario } => up(&scenario, output),
+            What::Case { case, local } => watch_case(case, *local, output),
             What::Check { scenario } => check(&scenario, output),
             What::Run { scenario, on, load: share } => {
                 let loaded = load(&scenario)?;
@@ -112,6 +128,27 @@ fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
     allow_labs()?;
     let lab = Lab::up(&scenario, LabOptions { seed: output.seed, ..LabOptions::default() })?;
     Ok((lab, scenario))
+}
+
+/// How long a case is watched: until shortly before its traffic ends.
+const WATCHED: f64 = 2.0;
+
+fn watch_case(case: Case, local: LocalArgs, output: &Output) -> Result<()> {
+    let mut situation = Situation::up(case)?;
+    situation.begin();
+    situation.inside(|| local.or(Situation::INTERFACE, WATCHED).run(output))?
+}
+
+fn case(name: &str) -> Result<Case, String> {
+    let names = || Case::ALL.map(Case::name).join(", ");
+    Case::ALL.into_iter().find(|case| case.name() == name).ok_or_else(|| format!("the cases are {}", names()))
+}
+
+/// The cases as a part of the help.
+fn cases() -> String {
+    let told = Case::ALL.map(|case| format!("\n  {:14} {}", case.name(), case.description()));
+    let example = "\n\nExamples:\n  dwell lab case busy-core\n  dwell lab case full-queue --plot queue.svg";
+    format!("Cases:{}{example}", told.concat())
 }
 
 fn check(file: &Path, output: &Output) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What a grid file says: worlds, conditions, methods.
 
 use super::key::{plain, set_all};
-use super::method::MethodSpec;
+use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
 use crate::failure::bad_argument;
@@ -129,10 +129,17 @@ impl Grid {
             if grid.methods.is_empty() && block.methods.is_empty() && block.echo.is_empty() {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
-            let methods = if block.methods.is_empty() { &grid.methods } else { &block.methods };
+            let methods = grid.methods_of(block);
             let asking = methods.iter().filter(|method| method.name.request().is_some()).count();
             if asking != 0 && asking != methods.len() {
                 return wrong(block, "methods with and without an agent need blocks of their own");
+            }
+            let local = |method: &MethodSpec| method.name == MethodName::Local;
+            if grid.world == EvalWorld::Sim && methods.iter().any(local) {
+                return wrong(
+                    block,
+                    "the simulator's host has no kernel to look into: `local` is for the lab",
+                );
             }
         }
         for published in &grid.published {
@@ -278,15 +285,18 @@ impl Grid {
         settings: BTreeMap<String, Value>,
         scenario: Scenario,
     ) -> Condition {
-        let methods = if block.methods.is_empty() { &self.methods } else { &block.methods };
         Condition {
             block: block.name.clone(),
             number,
-            methods: methods.clone(),
+            methods: self.methods_of(block).to_vec(),
             echo: block.echo.clone(),
             settings,
             scenario,
         }
+    }
+
+    fn methods_of<'a>(&'a self, block: &'a Block) -> &'a [MethodSpec] {
+        if block.methods.is_empty() { &self.methods } else { &block.methods }
     }
 
     fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {
@@ -369,6 +379,13 @@ mod tests {
         assert!(error.contains("grid.toml: block `b`") && error.contains("links"), "{error}");
         let error = told(&block("\"destination.spin\" = []"));
         assert!(error.contains("axis destination.spin has no values"), "{error}");
+    }
+
+    #[test]
+    fn the_simulator_has_no_kernel_to_look_into() {
+        let head = HEAD.replace("knee", "local");
+        let error = grid(&format!("{head}[[block]]\nname = \"any\"\nrandom = 1\n")).unwrap_err();
+        assert!(format!("{error:#}").contains("`local` is for the lab"), "{error:#}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::echo;
 use super::gaps;
 use super::grid::{Condition, EvalWorld, Grid};
 use super::ground;
+use super::halves::{self, Inside};
 use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
@@ -15,8 +16,10 @@ use crate::verb::coalescence::{self, measure_coalescence};
 use crate::verb::{capacity, delay};
 use anyhow::Result;
 use dwell_core::truth::{Ground, truths};
-use dwell_core::{BitRate, Finding, PathFacts, Quantity, Report, Vantage};
+use dwell_core::{BitRate, Effort, Finding, PathFacts, Quantity, Report, Vantage};
+use dwell_lab::Watched;
 use dwell_store::Ask;
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -146,6 +149,13 @@ impl Judge<'_> {
                 witness.hears(&run, spec, coalescence::STAGE, &report, took);
                 continue;
             }
+            if spec.name == MethodName::Local {
+                let watch = bed.watch()?;
+                let mut knee = spec.build(seed, run.facts(), None);
+                let (report, took) = run.measure(halves::JOINED, &mut *knee)?;
+                witness.hears_halves(&run, &report, &watch.finish()?, took);
+                continue;
+            }
             let mut method = spec.build(seed, &facts_for(spec, &run), known.as_ref());
             if let Some((other, took)) = done.iter().find(|(other, _)| spec.shares_trains_with(other)) {
                 // Both kinds of stamps of the same packets: that is the fairest comparison, and half the probes.
@@ -209,14 +219,39 @@ impl Witness<'_> {
         let mut truth = truths(run.passages(stage));
         truth.extend(run.world().truths());
         let effort = run.effort(stage);
-        let world = self.judge.grid.world;
         self.ground.span = effort.span;
         self.ground.stage = truth.get(&Quantity::ApplicationStage).copied().or(self.ground.stage);
-        let origin = Origin {
+        let origin = self.origin(spec.name.stage(), report, effort, took);
+        self.note(&origin, report, &truth, Ground::outside);
+        if spec.is_published() {
+            let gaps = gaps::of(run.passages(stage), spec.name.stage(), spec.stamps, &self.ground);
+            self.judged.gaps.extend(gaps);
+        }
+    }
+
+    /// Rows of what `knee` and an observer in the host say together, and of what the observer alone says.
+    fn hears_halves(&mut self, run: &Run, knee: &Report, watched: &Watched, took: Duration) {
+        let passages = || run.passages(halves::JOINED);
+        let (inside, effort) = (Inside::of(passages(), watched), run.effort(halves::JOINED));
+        self.ground.span = effort.span;
+        let (report, truth) = inside.joined(knee);
+        self.ground.stage = truth.get(&Quantity::ApplicationStage).copied().or(self.ground.stage);
+        let origin = self.origin(halves::JOINED, &report, effort, took);
+        // What is missing to the whole is had inside; the stage is as hard to see as ever.
+        self.note(&origin, &report, &truth, |ground, _| ground.outside(Quantity::ApplicationStage));
+        let by_stamps = truths(passages()).get(&Quantity::PptHeading).copied();
+        let (report, truth) = inside.local(by_stamps);
+        let origin = self.origin(halves::LOCAL, &report, effort, took);
+        self.note(&origin, &report, &truth, |_, _| None);
+    }
+
+    fn origin(&self, method: &str, report: &Report, effort: Effort, took: Duration) -> Origin {
+        let world = self.judge.grid.world;
+        Origin {
             world,
             place: self.judged.place.clone(),
             condition: self.condition.settings.clone(),
-            method: spec.name.stage().to_owned(),
+            method: method.to_owned(),
             stamps: report.stamps,
             effort,
             // Virtual time costs nothing: what a run in the simulator would have taken is its probes' span.
@@ -224,16 +259,21 @@ impl Witness<'_> {
                 EvalWorld::Lab => took.as_secs_f64(),
                 EvalWorld::Sim => effort.span.as_secs_f64(),
             },
-        };
+        }
+    }
+
+    fn note(
+        &mut self,
+        origin: &Origin,
+        report: &Report,
+        truth: &BTreeMap<Quantity, f64>,
+        outside: impl Fn(&Ground, Quantity) -> Option<String>,
+    ) {
         for (quantity, finding) in &report.findings {
             if self.judge.grid.wants(*quantity) {
-                let (truth, outside) = (truth.get(quantity).copied(), self.ground.outside(*quantity));
-                self.judged.rows.push(Row::new(&origin, *quantity, finding, truth, outside));
+                let (truth, outside) = (truth.get(quantity).copied(), outside(&self.ground, *quantity));
+                self.judged.rows.push(Row::new(origin, *quantity, finding, truth, outside));
             }
-        }
-        if spec.is_published() {
-            let gaps = gaps::of(run.passages(stage), spec.name.stage(), spec.stamps, &self.ground);
-            self.judged.gaps.extend(gaps);
         }
     }
 }

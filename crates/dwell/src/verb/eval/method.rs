@@ -1,5 +1,6 @@
 //! The methods that a grid names, with what they read and what they rest on.
 
+use super::halves;
 use crate::verb::ppt::PptMethod;
 use crate::verb::{agentless, capacity, coalescence, delay};
 use dwell_core::capacity::EndLink;
@@ -35,6 +36,8 @@ pub(super) enum MethodName {
     EndLink,
     Coalescence,
     Delay,
+    /// `knee` once more, while an observer inside the host sees the same packets. In the lab only.
+    Local,
     AgentlessIcmp,
     AgentlessTcp,
 }
@@ -49,6 +52,7 @@ impl MethodName {
             Self::EndLink => capacity::STAGE,
             Self::Coalescence => coalescence::STAGE,
             Self::Delay => delay::STAGE,
+            Self::Local => halves::JOINED,
             Self::AgentlessIcmp => agentless::stage(Request::Icmp),
             Self::AgentlessTcp => agentless::stage(Request::Tcp),
         }
@@ -69,7 +73,7 @@ impl MethodSpec {
     pub(super) fn build(&self, seed: u64, facts: &PathFacts, stage: Option<&Finding>) -> Box<dyn Method> {
         let ppt = |method: PptMethod| method.build(self.stamps, self.probes, seed, facts);
         match self.name {
-            MethodName::Knee => ppt(PptMethod::Knee),
+            MethodName::Knee | MethodName::Local => ppt(PptMethod::Knee),
             MethodName::Salehin2015 => ppt(PptMethod::Salehin2015),
             MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
             MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),

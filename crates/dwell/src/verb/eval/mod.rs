@@ -6,6 +6,7 @@ mod echo;
 mod gaps;
 mod grid;
 mod ground;
+mod halves;
 mod journal;
 mod judge;
 mod key;

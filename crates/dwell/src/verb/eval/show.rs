@@ -1,6 +1,8 @@
-//! An evaluation as text: the worst cases first, then the papers' figures beside ours, then the summary.
+//! An evaluation as text: the worst cases first, then the papers' figures beside ours, then both
+//! halves of the truth, then the summary.
 
 use super::cells::Cell;
+use super::halves;
 use super::place::Place;
 use super::published::{self, Beside};
 use super::rows::Row;
@@ -36,6 +38,9 @@ pub(super) fn text(
     }
     if !beside.is_empty() {
         let _ = writeln!(text, "\n{}", published::text(beside));
+    }
+    if let Some(halves) = halves::text(rows) {
+        let _ = writeln!(text, "\n{halves}");
     }
     // Of very many conditions, the pooled lines alone.
     let few = every_run || cells.len() <= MOST;

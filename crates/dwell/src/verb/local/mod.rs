@@ -85,6 +85,15 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl LocalArgs {
+    /// The same, where nothing else is asked for, on this interface and for so many seconds.
+    pub(crate) fn or(self, interface: &str, seconds: f64) -> Self {
+        Self {
+            interface: self.interface.or_else(|| Some(interface.to_owned())),
+            seconds: self.seconds.or(Some(seconds)),
+            ..self
+        }
+    }
+
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         let asked = Asked::new(&self).map_err(bad_argument)?;
         let run = watching::watch(&asked, output)?;
