@@ -11,11 +11,13 @@
 //! before its first packet is due at the far end.
 
 mod calibration;
+mod case;
 mod check;
 mod check_nic;
 mod check_table;
 mod cross;
 mod echo_lab;
+mod echo_watch;
 mod error;
 mod forwarder;
 mod lab;
@@ -32,6 +34,7 @@ mod user;
 mod verdict;
 mod wiring;
 
+pub use case::{Case, Situation, TRAFFIC};
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
 pub use echo_lab::{EchoHeard, EchoLab};

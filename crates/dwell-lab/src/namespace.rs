@@ -132,16 +132,19 @@ impl Namespace {
 
     /// Writes `value` to `/sys/<key>` as this namespace has it.
     pub(crate) fn sysfs(&self, key: &str, value: &str) -> Result<(), LabError> {
-        let write = || -> io::Result<()> {
-            // `/sys` shows the namespace that it was mounted in: so mount it anew, where only this thread sees it.
-            unshare(CloneFlags::CLONE_NEWNS)?;
-            let nothing = None::<&str>;
-            mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
-            mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), nothing)?;
-            fs::write(format!("/sys/{key}"), value)
-        };
-        self.within(|| write().map_err(LabError::system(format!("set {key} to {value}"))))
+        self.within(|| {
+            let written = own_sysfs().and_then(|()| fs::write(format!("/sys/{key}"), value));
+            written.map_err(LabError::system(format!("set {key} to {value}")))
+        })
     }
+}
+
+/// Shows the calling thread, and no other, the `/sys` of its network namespace: it shows the one that it was mounted in.
+pub(crate) fn own_sysfs() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    let nothing = None::<&str>;
+    mount(nothing, "/", nothing, MsFlags::MS_REC | MsFlags::MS_PRIVATE, nothing)?;
+    Ok(mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), nothing)?)
 }
 
 /// A thread in a namespace.

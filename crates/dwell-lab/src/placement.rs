@@ -56,12 +56,12 @@ pub(crate) enum Role {
     Receiver,
 }
 
-/// Keeps the sender's core awake until `stop`: a core that sleeps wakes the forwarder tens of microseconds late, one
-/// that is busy with this, which gives way to everybody, within a few. The receiver's core is left to itself: how it
-/// wakes is what is measured.
-pub(crate) fn keep_awake(cores: Cores, stop: &AtomicBool) {
+/// Keeps a core awake until `stop`: one that sleeps wakes a thread tens of microseconds late, one that is busy with
+/// this, which gives way to everybody, within a few. So it is for the sender's core, not for that of a receiver: how
+/// it wakes is what is measured.
+pub(crate) fn keep_awake(core: usize, stop: &AtomicBool) {
     place::yield_to_all();
-    if place::pin_current_thread(cores.sender).is_ok() {
+    if place::pin_current_thread(core).is_ok() {
         while !stop.load(Ordering::Relaxed) {
             std::hint::spin_loop();
         }

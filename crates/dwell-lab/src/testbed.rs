@@ -130,7 +130,7 @@ impl Testbed {
         if cores.apart() {
             let stop = Arc::clone(&testbed.stop);
             let awake = testbed.wiring.nodes[0].spawn("keep-awake", move || {
-                keep_awake(cores, &stop);
+                keep_awake(cores.sender, &stop);
                 Ok(())
             })?;
             testbed.awake = Some(awake);

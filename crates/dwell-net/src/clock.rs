@@ -5,7 +5,7 @@ use dwell_core::Nanos;
 use nix::time::{ClockId, clock_getres, clock_gettime};
 
 fn read(clock: ClockId) -> Nanos {
-    // Neither clock can fail on Linux; zero would be seen at once as a stamp of 1970.
+    // None of these clocks can fail on Linux; zero would be seen at once as a stamp of 1970.
     clock_gettime(clock)
         .map_or(Nanos::ZERO, |time| Nanos(time.tv_sec().saturating_mul(1_000_000_000) + time.tv_nsec()))
 }
@@ -20,6 +20,12 @@ pub fn realtime() -> Nanos {
 #[must_use]
 pub fn monotonic() -> Nanos {
     read(ClockId::CLOCK_MONOTONIC)
+}
+
+/// CPU time of all threads of this process so far.
+#[must_use]
+pub fn own_cpu_time() -> Nanos {
+    read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// Resolution of the clock of all stamps.

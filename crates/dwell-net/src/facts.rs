@@ -8,7 +8,8 @@ use nix::ifaddrs::getifaddrs;
 use std::fs;
 use std::net::IpAddr;
 
-fn line(path: &str) -> Option<String> {
+/// The first line of a file; `None`: it cannot be read, or is empty.
+pub(crate) fn line(path: &str) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.lines().next()?.trim().to_owned())
 }
 

@@ -117,6 +117,12 @@ impl Interface {
         Ok(unsafe { request.ifr_ifru.ifru_flags })
     }
 
+    /// Whether it is there still, and switched on.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.flags().is_ok_and(|flags| flags & libc::IFF_UP as libc::c_short != 0)
+    }
+
     /// Switches it on.
     ///
     /// # Errors

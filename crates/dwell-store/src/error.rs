@@ -64,7 +64,7 @@ pub enum StoreError {
     },
     /// The run was killed, or the file was cut.
     #[error(
-        "{}: line {line}: cut short: {why}; {passages} passages can be read with `dwell replay --partial`",
+        "{}: line {line}: cut short: {why}; {passages} passages or events can be read with `dwell replay --partial`",
         file.display()
     )]
     CutShort {
@@ -74,7 +74,7 @@ pub enum StoreError {
         line: u64,
         /// How that shows.
         why: &'static str,
-        /// Whole passages before that.
+        /// Whole passages or events before that.
         passages: u64,
     },
     /// Somebody or something changed the file.

@@ -122,8 +122,16 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     let mut lines = LineReader { file, input, line: 0, total: 0, before: Sha256::new(), bytes: Vec::new() };
     lines.advance()?;
     let header = lines.header()?;
-    let mut record =
-        Record { header, passages: Vec::new(), echoes: Vec::new(), found: Vec::new(), whole: false };
+    let mut record = Record {
+        header,
+        passages: Vec::new(),
+        echoes: Vec::new(),
+        found: Vec::new(),
+        watch: None,
+        events: Vec::new(),
+        watched: None,
+        whole: false,
+    };
     let mut closed = false;
     let cut = loop {
         match lines.advance()? {
@@ -147,12 +155,26 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
                 record.found = found;
                 closed = true;
             }
+            Line::Watch(_) if record.watch.is_some() || !record.events.is_empty() => {
+                return Err(lines.altered("settings twice, or after the first event"));
+            }
+            Line::Watch(watch) => record.watch = Some(*watch),
+            Line::Event(_) if closed => return Err(lines.altered("an event after the end of watching")),
+            Line::Event(event) => record.events.push(event),
+            Line::Watched(_) if closed => return Err(lines.altered("the end of watching twice")),
+            Line::Watched(watched) => {
+                record.watched = Some(*watched);
+                closed = true;
+            }
             Line::End(end) => {
-                let count = record.passages.len() + record.echoes.len();
-                if end.passages != count as u64 {
-                    return Err(
-                        lines.altered(format!("{count} passages, where {} were written", end.passages))
-                    );
+                let counts = [
+                    ("passages", record.passages.len() + record.echoes.len(), end.passages),
+                    ("events", record.events.len(), end.events),
+                ];
+                if let Some((what, count, written)) =
+                    counts.iter().find(|(_, count, written)| *count as u64 != *written)
+                {
+                    return Err(lines.altered(format!("{count} {what}, where {written} were written")));
                 }
                 if end.sha256 != hexadecimal(&lines.before.clone().finalize()) {
                     return Err(lines.altered("the lines before do not have the digest that was written"));
@@ -167,7 +189,8 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     };
     // Findings without the closing line are nobody's word.
     record.found.clear();
-    let passages = (record.passages.len() + record.echoes.len()) as u64;
+    record.watched = None;
+    let passages = (record.passages.len() + record.echoes.len() + record.events.len()) as u64;
     let cut = StoreError::CutShort { file: file.to_owned(), line: lines.line, why: cut, passages };
     Ok((record, Some(cut)))
 }

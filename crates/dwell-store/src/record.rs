@@ -1,4 +1,5 @@
 use dwell_core::echo::Echo;
+use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,7 +7,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// The format that this version writes, and the latest that it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What was asked of a run: with the passages, all that its analysis needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +87,12 @@ pub(crate) enum Line {
     Echo(Echo),
     /// All findings.
     Found(Vec<Found>),
+    /// What was known before watching.
+    Watch(Box<Watch>),
+    /// What was seen while watching.
+    Event(Event),
+    /// What was known after watching.
+    Watched(Box<Watched>),
     /// Nothing follows.
     End(End),
 }
@@ -95,6 +102,9 @@ pub(crate) enum Line {
 pub(crate) struct End {
     /// Passages and echoes in the record.
     pub(crate) passages: u64,
+    /// Events in the record.
+    #[serde(default)]
+    pub(crate) events: u64,
     /// SHA-256 of every byte before this line, in hexadecimal.
     pub(crate) sha256: String,
 }
@@ -110,6 +120,12 @@ pub struct Record {
     pub echoes: Vec<Echo>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
+    /// What was known of a run of watching before it started; `None`: the run probed.
+    pub watch: Option<Watch>,
+    /// What it saw, in the order of telling.
+    pub events: Vec<Event>,
+    /// What was known of it in the end; `None` where the record is cut short.
+    pub watched: Option<Watched>,
     /// Whether the run ended and nothing was lost since.
     pub whole: bool,
 }

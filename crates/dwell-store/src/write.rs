@@ -1,7 +1,9 @@
 use crate::error::StoreError;
+use crate::read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
 use dwell_core::echo::Echo;
+use dwell_core::inside::{Event, Watch, Watched};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -23,6 +25,7 @@ pub struct RecordWriter {
     partial: PathBuf,
     lines: Lines<File>,
     passages: u64,
+    events: u64,
 }
 
 impl RecordWriter {
@@ -39,7 +42,8 @@ impl RecordWriter {
             ErrorKind::AlreadyExists => StoreError::PartialExists { file: partial.clone() },
             _ => StoreError::Io { file: partial.clone(), doing: "create", source },
         })?;
-        let mut writer = Self { file: file.to_owned(), partial, lines: Lines::new(out), passages: 0 };
+        let mut writer =
+            Self { file: file.to_owned(), partial, lines: Lines::new(out), passages: 0, events: 0 };
         writer.put(header)?;
         Ok(writer)
     }
@@ -64,13 +68,49 @@ impl RecordWriter {
         Ok(())
     }
 
+    /// Says what is known before watching, once, ahead of all events.
+    ///
+    /// # Errors
+    /// A full disk, or another refusal of the system.
+    pub fn watch(&mut self, watch: &Watch) -> Result<(), StoreError> {
+        self.put(&Line::Watch(Box::new(watch.clone())))
+    }
+
+    /// Adds what was seen while watching.
+    ///
+    /// # Errors
+    /// A full disk, another refusal of the system, or no more room in what a record can be.
+    pub fn push_event(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.put(&Line::Event(event.clone()))?;
+        self.events += 1;
+        let limit = MAX_FILE_BYTES - MAX_LINE_BYTES;
+        if self.lines.bytes > limit {
+            let (file, line) = (self.partial.clone(), self.lines.written);
+            return Err(StoreError::TooLarge { file, line, what: "the record", limit });
+        }
+        Ok(())
+    }
+
+    /// Adds what is known after watching, closes the record, and gives it its own name.
+    ///
+    /// # Errors
+    /// A full disk, or another refusal of the system; the partial record then stays.
+    pub fn finish_watch(mut self, watched: &Watched) -> Result<PathBuf, StoreError> {
+        self.put(&Line::Watched(Box::new(watched.clone())))?;
+        self.close()
+    }
+
     /// Adds the findings, closes the record, and gives it its own name.
     ///
     /// # Errors
     /// A full disk, or another refusal of the system; the partial record then stays.
     pub fn finish(mut self, found: &[Found]) -> Result<PathBuf, StoreError> {
         self.put(&Line::Found(found.to_vec()))?;
-        let end = End { passages: self.passages, sha256: self.lines.digest() };
+        self.close()
+    }
+
+    fn close(mut self) -> Result<PathBuf, StoreError> {
+        let end = End { passages: self.passages, events: self.events, sha256: self.lines.digest() };
         self.put(&Line::End(end))?;
         let failed = |doing| {
             let file = self.partial.clone();
@@ -98,11 +138,12 @@ struct Lines<W> {
     out: W,
     sha256: Sha256,
     written: u64,
+    bytes: u64,
 }
 
 impl<W: Write> Lines<W> {
     fn new(out: W) -> Self {
-        Self { out, sha256: Sha256::new(), written: 0 }
+        Self { out, sha256: Sha256::new(), written: 0, bytes: 0 }
     }
 
     /// One line, in one write: a kill leaves whole lines, but for the last at worst.
@@ -112,6 +153,7 @@ impl<W: Write> Lines<W> {
         self.out.write_all(&bytes)?;
         self.sha256.update(&bytes);
         self.written += 1;
+        self.bytes += bytes.len() as u64;
         Ok(())
     }
 
@@ -139,6 +181,7 @@ mod tests {
             partial: "run.dwell.partial".into(),
             lines: Lines::new(full),
             passages: 0,
+            events: 0,
         };
         let error = writer.put(&header).unwrap_err();
         assert!(matches!(error, StoreError::DiskFull { line: 1, .. }), "{error}");

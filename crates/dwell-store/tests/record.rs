@@ -1,5 +1,6 @@
 //! A record gives back what was put in, or says what happened to it.
 
+use dwell_core::inside::{Dropped, Event, Watch, Watched, Way};
 use dwell_core::{
     Arrival, Bytes, Circumstances, Direction, Effort, Fate, Finding, Nanos, Observation, Packet, PacketTruth,
     Passage, PathFacts, Quantity, Report, Stamps, Vantage,
@@ -199,4 +200,35 @@ proptest! {
         fs::write(&file, &bytes).unwrap();
         prop_assert_eq!(Record::load(&file).is_ok(), same, "byte {}", at);
     }
+}
+
+#[test]
+fn a_run_of_watching_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("watch.dwell");
+    let watch = Watch { interface: Some("lo".into()), observer: "eBPF".into(), ..Watch::default() };
+    let (way, reason) = (Way::Receive, "SOCKET_RCVBUFF".to_owned());
+    let event = |ns| Event::Dropped(Dropped { at: Nanos(ns), way, flow: None, reason: reason.clone() });
+    let watched =
+        Watched { span: Nanos::from_secs(2), ended: Some("eth0 went down".into()), ..Watched::default() };
+    let mut writer = RecordWriter::create(&file, &header()).unwrap();
+    writer.watch(&watch).unwrap();
+    (0..3).for_each(|ns| writer.push_event(&event(ns)).unwrap());
+    writer.finish_watch(&watched).unwrap();
+
+    let record = Record::load(&file).unwrap();
+    assert_eq!(record.events, (0..3).map(event).collect::<Vec<_>>());
+    assert_eq!((record.watch, record.watched), (Some(watch), Some(watched)));
+
+    let text = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = folder.path().join("cut.dwell");
+    fs::write(&cut, lines[..4].join("\n") + "\n").unwrap();
+    let (record, error) = Record::load_partial(&cut).unwrap();
+    assert!(matches!(error, Some(StoreError::CutShort { passages: 2, .. })), "{error:?}");
+    assert_eq!((record.events.len(), record.watched), (2, None));
+    // An event that was taken out.
+    let fewer = folder.path().join("fewer.dwell");
+    fs::write(&fewer, [&lines[..3], &lines[4..]].concat().join("\n") + "\n").unwrap();
+    assert!(matches!(Record::load(&fewer), Err(StoreError::Altered { .. })));
 }

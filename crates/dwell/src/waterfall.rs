@@ -85,6 +85,8 @@ pub(crate) struct Bars {
     pub(crate) bars: Vec<Bar>,
     /// The whole.
     pub(crate) whole: Bar,
+    /// What is counted along the bars.
+    pub(crate) axis: &'static str,
 }
 
 /// Columns of the terminal that bars take.
@@ -163,6 +165,7 @@ mod tests {
                 bar("application", 50.0, Extent::AtLeast(50.0)),
             ],
             whole: bar("all", 0.0, value(100.0)),
+            axis: "Time",
         };
         let text = bars.text(false);
         let lines: Vec<&str> = text.lines().collect();

@@ -20,7 +20,7 @@ pub enum Protocol {
 }
 
 /// Whose packet it is. Ports are 0 where the protocol has none; of ICMP echo the local port is the identifier.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Flow {
     /// Transport protocol.
     pub protocol: Protocol,
@@ -31,7 +31,7 @@ pub struct Flow {
 }
 
 /// The thread that read or sent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Process {
     /// Process (thread group).
     pub pid: u32,

@@ -14,6 +14,21 @@ pub enum Way {
     Answer,
 }
 
+impl Way {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Receive, Self::Send, Self::Answer];
+
+    /// Its name in JSON and on the screen.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Receive => "receive",
+            Self::Send => "send",
+            Self::Answer => "answer",
+        }
+    }
+}
+
 /// A place that a packet passes, in the order of passing.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

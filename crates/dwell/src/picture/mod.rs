@@ -3,6 +3,7 @@
 mod delays;
 mod echo;
 mod gaps;
+mod heat;
 mod histogram;
 mod ink;
 mod judged;
@@ -13,6 +14,7 @@ mod waterfall;
 pub(crate) use delays::Delays;
 pub(crate) use echo::{Instants, Timeline};
 pub(crate) use gaps::Gaps;
+pub(crate) use heat::Heat;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
 pub(crate) use ratios::{Ratios, Sized};

@@ -31,11 +31,7 @@ impl Panel for Bars {
             area.draw(&Text::new(format!("{tick}"), (x, bottom + 6), letters))?;
         }
         let letters = held(label(16, INK), HPos::Center, VPos::Top);
-        area.draw(&Text::new(
-            "Time since the sending program handed the packet over (µs)",
-            ((left + right) / 2, bottom + 28),
-            letters,
-        ))?;
+        area.draw(&Text::new(format!("{} (µs)", self.axis), ((left + right) / 2, bottom + 28), letters))?;
 
         let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&self.whole, GREEN)]);
         for (row, (bar, colour)) in rows.enumerate() {

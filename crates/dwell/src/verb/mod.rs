@@ -8,6 +8,7 @@ pub(crate) mod echo;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod lab;
+pub(crate) mod local;
 pub(crate) mod path;
 pub(crate) mod plan;
 pub(crate) mod ppt;

@@ -71,7 +71,8 @@ fn bars(waterfall: &Waterfall) -> Bars {
     };
     let whole =
         Bar { name: "program to program".to_owned(), start: 0.0, extent: Extent::from(&waterfall.whole) };
-    Bars { bars: waterfall.parts.iter().map(bar).collect(), whole }
+    let axis = "Time since the sending program handed the packet over";
+    Bars { bars: waterfall.parts.iter().map(bar).collect(), whole, axis }
 }
 
 /// The sentence that says what dominates.

@@ -1,0 +1,111 @@
+//! A case, set up: its hosts, its programs, and a way into the destination.
+
+use super::programs::{compute, send};
+use super::{Beside, Case, Make};
+use crate::error::LabError;
+use crate::namespace::{Worker, own_sysfs};
+use crate::placement::{Cores, Role, keep_awake, settle};
+use crate::testbed::Testbed;
+use crate::wiring::Place;
+use dwell_core::Nanos;
+use dwell_net::place;
+use dwell_sim::Scenario;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+
+/// How long packets are sent, at most.
+pub const TRAFFIC: Nanos = Nanos::from_secs(3);
+
+/// Where the reader reads: the discard service.
+const PORT: u16 = 9;
+
+/// A case, set up. It ends, and leaves nothing, when this value is dropped or the process dies.
+pub struct Situation {
+    stop: Arc<AtomicBool>,
+    begin: Option<Sender<()>>,
+    programs: Vec<Worker<()>>,
+    testbed: Testbed,
+}
+
+impl Situation {
+    /// Sets `case` up. No packet is sent before [`Situation::begin`].
+    ///
+    /// # Errors
+    /// What the system refused, or what is missing.
+    pub fn up(case: Case) -> Result<Self, LabError> {
+        let Make { every, reader, beside, scenario } = case.make();
+        let scenario = Scenario::parse(case.name(), scenario).map_err(|error| LabError::Scenario {
+            scenario: case.name().to_owned(),
+            reason: error.to_string(),
+        })?;
+        let cores = Cores::allowed();
+        let testbed = Testbed::up(&scenario, 1, cores)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let wiring = &testbed.wiring;
+        let to = SocketAddr::new(Place::DESTINATION.ipv4(), PORT);
+        let (begin, begun) = channel();
+        let mut programs = Vec::new();
+
+        let socket = wiring.destination.within(|| reader.open(to))?;
+        let told = Arc::clone(&stop);
+        programs.push(wiring.destination.spawn("reader", move || {
+            let _ = place::pin_current_thread(cores.receiver);
+            reader.read(&socket, &told);
+            Ok(())
+        })?);
+        let told = Arc::clone(&stop);
+        match beside {
+            Beside::Nothing => {}
+            Beside::Awake => programs.push(wiring.destination.spawn("awake", move || {
+                keep_awake(cores.receiver, &told);
+                Ok(())
+            })?),
+            Beside::Other => programs.push(wiring.destination.spawn("compute", move || {
+                // Where it gets no priority (it takes root), the scheduler lets the reader run first, as a rule.
+                let _ = settle(Role::Receiver, cores);
+                compute(&told);
+                Ok(())
+            })?),
+        }
+        let told = Arc::clone(&stop);
+        programs.push(wiring.source.spawn("sender", move || {
+            settle(Role::Sender, cores);
+            let from = SocketAddr::new(Place::SOURCE.ipv4(), 0);
+            let socket = UdpSocket::bind(from).map_err(LabError::system("open the sender's socket"))?;
+            match begun.recv() {
+                Ok(()) => send(&socket, to, every, TRAFFIC, &told),
+                Err(_) => Ok(()),
+            }
+        })?);
+        Ok(Self { stop, begin: Some(begin), programs, testbed })
+    }
+
+    /// Lets packets be sent, from now on for [`TRAFFIC`].
+    pub fn begin(&mut self) {
+        let _ = self.begin.take().map(|begin| begin.send(()));
+    }
+
+    /// Runs `work` on a thread of the destination, as a program there, and waits for it.
+    ///
+    /// # Errors
+    /// When the system lets no thread be there.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        self.testbed.wiring.destination.within(|| {
+            own_sysfs().map_err(LabError::system("show the destination's settings in /sys"))?;
+            Ok(work())
+        })
+    }
+}
+
+impl Drop for Situation {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.begin = None;
+        for program in std::mem::take(&mut self.programs) {
+            // Nobody is left to tell.
+            let _ = program.join();
+        }
+    }
+}

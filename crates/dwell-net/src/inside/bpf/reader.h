@@ -1,0 +1,135 @@
+/* The threads that read and send: when they were woken, given a core, and what they asked for. A thread is known from
+ * its first read or send on. */
+
+struct thread {
+	u64 waking, running, asked, called;
+	u64 idle; /* how long its core had slept before it was given to it */
+	u32 before_pid, before_tid;
+	char before_name[16];
+	u8 before;
+	bool announces; /* tells its application's stamps */
+	bool holds; /* `journey` waits for its stamp */
+	struct journey journey;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+#define CORES 1024
+struct core {
+	u64 idle_since;
+	u64 processing; /* the packet in protocol input */
+};
+struct core cores[CORES];
+
+static __always_inline struct core *this_core(void)
+{
+	return &cores[bpf_get_smp_processor_id() & (CORES - 1)];
+}
+
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline struct thread *known_thread(void)
+{
+	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *task)
+{
+	struct thread *thread = thread_of(task);
+	if (thread)
+		thread->waking = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switching, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	if (next->pid == 0) {
+		this_core()->idle_since = bpf_ktime_get_ns();
+		return 0;
+	}
+	struct thread *thread = thread_of(next);
+	/* Only the first time after it was woken: what comes later is no part of its waking up. */
+	if (!thread || thread->running >= thread->waking)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	thread->running = now;
+	if (prev->pid == 0) {
+		u64 since = this_core()->idle_since;
+		thread->before = since ? 1 : 0;
+		thread->idle = now - since;
+	} else {
+		thread->before = 2;
+		thread->before_pid = prev->tgid;
+		thread->before_tid = prev->pid;
+		bpf_core_read(thread->before_name, 16, &prev->comm);
+	}
+	return 0;
+}
+
+/* Tells the journey that waited for its stamp. */
+static __always_inline void let_go(struct thread *thread, u64 stamped)
+{
+	if (!thread->holds)
+		return;
+	thread->holds = false;
+	thread->journey.times[STAMPED] = stamped;
+	tell(&thread->journey);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(entering, struct pt_regs *regs, long id)
+{
+	if (id < 0 || id >= CALLS)
+		return 0;
+	u8 call = watching.call[id & (CALLS - 1)];
+	if (call == OTHER_CALL)
+		return 0;
+	if (call == CONTROL) {
+		if ((int)FIRST(regs) != -1 || (u32)SECOND(regs) != watching.announce)
+			return 0;
+		struct thread *thread = known_thread();
+		if (thread) {
+			thread->announces = true;
+			let_go(thread, THIRD(regs));
+		}
+		return 0;
+	}
+	struct thread *thread = thread_of(bpf_get_current_task_btf());
+	if (!thread)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (call == RECEIVING) {
+		let_go(thread, 0);
+		thread->asked = now;
+		thread->called = 0;
+	} else {
+		thread->called = now;
+	}
+	return 0;
+}
+
+static __always_inline bool thread_watched(void)
+{
+	if (watching.pid && watching.pid != bpf_get_current_pid_tgid() >> 32)
+		return false;
+	return !watching.cgroup || watching.cgroup == bpf_get_current_cgroup_id();
+}
+
+static __always_inline void note_process(struct journey *journey)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	journey->pid = id >> 32;
+	journey->tid = id;
+	journey->cgroup = bpf_get_current_cgroup_id();
+	bpf_get_current_comm(journey->name, sizeof(journey->name));
+}

@@ -1,0 +1,21 @@
+//! The observer of a host's inside: small programs that the kernel runs at its tracepoints (eBPF) note when each packet
+//! passes, and tell its journey once it was read or sent.
+//!
+//! It needs a kernel with BTF (`/sys/kernel/btf/vmlinux`), and CAP_BPF with CAP_PERFMON, or root. Nothing is pinned:
+//! the programs are gone when the [`Observer`] is dropped, or when its process ends in whatever way.
+
+mod announce;
+mod cost;
+mod device;
+mod error;
+mod hook;
+mod observer;
+mod privilege;
+mod reason;
+mod record;
+mod watching;
+
+pub use announce::announce_stamp;
+pub use error::ObserverError;
+pub use observer::Observer;
+pub use watching::Watching;

@@ -1,0 +1,184 @@
+//! Loads the programs, reads what they tell, and takes them away again.
+
+use super::error::ObserverError;
+use super::hook::{self, Hook};
+use super::reason::Reasons;
+use super::record::Record;
+use super::watching::{Told, Watching};
+use crate::clock;
+use dwell_core::inside::{Event, HookCost, Losses, Missing, Way};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder};
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The compiled programs.
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inside.bpf.o"));
+
+/// How often the ring is looked at while nothing comes: its room is for some 30,000 journeys.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The programs at the kernel's tracepoints, and what they tell. They are taken away when this is dropped, and by the
+/// kernel when the process ends.
+pub struct Observer {
+    missing: Vec<Missing>,
+    reasons: Reasons,
+    told: Arc<Mutex<Vec<Record>>>,
+    ring: RingBuffer<'static>,
+    /// While it is there, the kernel keeps account of what the programs cost.
+    account: OnceLock<OwnedFd>,
+    // Dropped before the object: no program runs without its maps.
+    _links: Vec<Link>,
+    object: Object,
+}
+
+fn kernel_types() -> Result<Btf<'static>, ObserverError> {
+    Btf::from_vmlinux().map_err(|_| ObserverError::NoBtf)
+}
+
+impl Observer {
+    /// The points that cannot be seen here, and why; before anything starts.
+    ///
+    /// # Errors
+    /// When nothing can be seen: no BTF, or no privilege.
+    pub fn survey(watching: &Watching) -> Result<Vec<Missing>, ObserverError> {
+        let btf = kernel_types()?;
+        super::privilege::check()?;
+        let mut missing = hook::missing(&btf, watching);
+        missing.extend(super::device::missing(watching));
+        Ok(missing)
+    }
+
+    /// Starts to watch.
+    ///
+    /// # Errors
+    /// As [`Self::survey`]; or when the kernel refuses the programs.
+    pub fn attach(watching: &Watching) -> Result<Self, ObserverError> {
+        let missing = Self::survey(watching)?;
+        let btf = kernel_types()?;
+        let object = load(watching, &btf, super::device::completes(watching))?;
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let ring = ring(&object, &told)?;
+        let attach = |program: libbpf_rs::ProgramMut<'_>| program.attach();
+        let links = object.progs_mut().filter(|program| program.autoload()).map(attach);
+        let links: Result<_, _> = links.collect();
+        let _links = links.map_err(ObserverError::refused("attach a program to a tracepoint"))?;
+        Ok(Self { missing, reasons: Reasons::of(&btf), told, ring, account: OnceLock::new(), _links, object })
+    }
+
+    /// The points that cannot be seen here, and why.
+    #[must_use]
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// Tells what happened; returns once something was told, or nothing happened for `timeout`.
+    ///
+    /// # Errors
+    /// When the programs can no longer be read from.
+    pub fn wait(&mut self, timeout: Duration, tell: &mut dyn FnMut(Event)) -> Result<(), ObserverError> {
+        let until = Instant::now() + timeout;
+        loop {
+            self.ring.consume().map_err(ObserverError::refused("read from the ring of journeys"))?;
+            let records = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
+            if !records.is_empty() {
+                // Read anew each time: somebody may step the clock.
+                let ahead = clock::realtime_minus_monotonic();
+                records.iter().for_each(|record| tell(record.event(ahead, &self.reasons)));
+                return Ok(());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// Packets whose journeys are not told.
+    #[must_use]
+    pub fn losses(&self) -> Losses {
+        let map = self.object.maps().find(|map| map.name() == OsStr::new("losses"));
+        let cores = map.and_then(|map| map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten());
+        let mut losses = Losses::default();
+        for core in cores.iter().flatten() {
+            let counts: Vec<_> = core
+                .chunks_exact(8)
+                .filter_map(|bytes| Some(u64::from_ne_bytes(bytes.try_into().ok()?)))
+                .collect();
+            if let [buffer_full, table_full, unmatched] = counts[..] {
+                losses.buffer_full += buffer_full;
+                losses.table_full += table_full;
+                losses.unmatched += unmatched;
+            }
+        }
+        losses
+    }
+
+    /// What the hooks cost by the kernel's own account, since this was first asked: the kernel keeps it from then on,
+    /// which itself costs some tens of nanoseconds a run.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn hook_costs(&self) -> Result<Vec<HookCost>, ObserverError> {
+        if self.account.get().is_none() {
+            let _ = self.account.set(super::cost::keep_account()?);
+        }
+        super::cost::costs(&self.object)
+    }
+}
+
+/// The way that a hook serves alone.
+pub(super) fn way_of(hook: &Hook) -> Option<Way> {
+    match hook.ways {
+        [way] => Some(*way),
+        _ => None,
+    }
+}
+
+/// The tracepoint that a program hangs on, as its section tells.
+pub(super) fn hook_of(section: &OsStr) -> Option<&'static Hook> {
+    Hook::named(section.to_str()?.strip_prefix("tp_btf/")?)
+}
+
+fn load(watching: &Watching, btf: &Btf<'_>, completes: bool) -> Result<Object, ObserverError> {
+    let told = Told::new(watching, completes)?;
+    libbpf_rs::set_print(None);
+    let mut builder = ObjectBuilder::default();
+    let open: Result<OpenObject, _> = builder.open_memory(PROGRAMS);
+    let mut open = open.map_err(ObserverError::refused("open the programs"))?;
+    for mut map in open.maps_mut() {
+        let constants = map.name().to_str().is_some_and(|name| name.ends_with(".rodata"));
+        if let (true, Some(place)) = (constants, map.initial_value_mut()) {
+            place[..told.bytes().len()].copy_from_slice(told.bytes());
+        }
+    }
+    for mut program in open.progs_mut() {
+        let run = hook_of(program.section()).is_some_and(|hook| {
+            hook.exists(btf) && hook.wanted(watching) && (completes || hook.name != "consume_skb")
+        });
+        program.set_autoload(run);
+    }
+    open.load().map_err(ObserverError::refused("load the programs"))
+}
+
+fn ring(object: &Object, told: &Arc<Mutex<Vec<Record>>>) -> Result<RingBuffer<'static>, ObserverError> {
+    let doing = "open the ring of journeys";
+    let map = object.maps().find(|map| map.name() == OsStr::new("told"));
+    let map = map.ok_or_else(|| ObserverError::System {
+        doing,
+        source: std::io::Error::other("the programs have none"),
+    })?;
+    let mut builder = RingBufferBuilder::new();
+    let told = Arc::clone(told);
+    builder
+        .add(&map, move |bytes| {
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.extend(Record::read(bytes));
+            0
+        })
+        .map_err(ObserverError::refused(doing))?;
+    builder.build().map_err(ObserverError::refused(doing))
+}

@@ -1,0 +1,133 @@
+//! What the programs tell, as they lay it out.
+
+use super::reason::Reasons;
+use dwell_core::inside::{Before, Dropped, Event, Flow, Journey, Point, Process, Protocol, Times, Way};
+use dwell_core::{Bytes, Nanos};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+/// The layout of `struct flow` in journey.h.
+#[repr(C)]
+#[derive(Copy, Clone)]
+struct RawFlow {
+    local: [u8; 16],
+    remote: [u8; 16],
+    local_port: u16,
+    remote_port: u16,
+    protocol: u8,
+    version: u8,
+    kind: u8,
+    header: u8,
+}
+
+/// The layout of `struct journey` in journey.h.
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub(super) struct Record {
+    times: [u64; Point::COUNT],
+    kernel_stamp: u64,
+    cgroup: u64,
+    idle: u64,
+    flow: RawFlow,
+    pid: u32,
+    tid: u32,
+    before_pid: u32,
+    before_tid: u32,
+    name: [u8; 16],
+    before_name: [u8; 16],
+    interface: u32,
+    size: u32,
+    core: u32,
+    reader_core: u32,
+    ahead: u32,
+    reason: u32,
+    segments: u16,
+    way: u8,
+    before: u8,
+    end_seq: u32,
+}
+
+const _: () = assert!(size_of::<Record>() == 14 * 8 + 3 * 8 + 40 + 4 * 4 + 2 * 16 + 6 * 4 + 8);
+
+/// A stamp farther than this from the driver's time is of another clock, or of another time.
+const NEAR: Nanos = Nanos(1_000_000_000);
+
+impl Record {
+    /// From the bytes of the ring; `None` where there are too few.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        // SAFETY: plain integers, for which all bytes are valid; there are as many as it has, aligned or not.
+        #[allow(unsafe_code)]
+        (bytes.len() >= size_of::<Self>()).then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
+    }
+
+    fn at(&self, point: Point) -> Option<Nanos> {
+        let time = self.times[point.index()];
+        (time != 0).then_some(Nanos(time as i64))
+    }
+
+    fn way(&self) -> Way {
+        match self.way {
+            0 => Way::Receive,
+            1 => Way::Send,
+            _ => Way::Answer,
+        }
+    }
+
+    fn flow(&self) -> Flow {
+        let end = |address: [u8; 16], port| {
+            SocketAddr::new(IpAddr::V6(Ipv6Addr::from(address)).to_canonical(), port)
+        };
+        Flow {
+            protocol: match self.flow.protocol {
+                6 => Protocol::Tcp,
+                17 => Protocol::Udp,
+                1 | 58 => Protocol::Icmp,
+                other => Protocol::Other(other),
+            },
+            local: end(self.flow.local, self.flow.local_port),
+            remote: end(self.flow.remote, self.flow.remote_port),
+        }
+    }
+
+    /// What it tells; `ahead` is how far CLOCK_REALTIME is ahead of the clock of the times.
+    pub(super) fn event(&self, ahead: Nanos, reasons: &Reasons) -> Event {
+        if self.reason != 0 {
+            let at = Nanos(self.kernel_stamp as i64);
+            let flow = (self.flow.version != 0).then(|| self.flow());
+            return Event::Dropped(Dropped { at, way: self.way(), flow, reason: reasons.name(self.reason) });
+        }
+        let mut times = Times::default();
+        for point in Point::ALL {
+            if let Some(time) = self.at(point) {
+                // The application's stamp is on the other clock.
+                times.set(point, if point == Point::Stamped { time - ahead } else { time });
+            }
+        }
+        let kernel_stamp = (self.kernel_stamp != 0).then(|| Nanos(self.kernel_stamp as i64) - ahead);
+        let driver = times.at(Point::Driver);
+        let read = self.at(Point::Read).is_some();
+        Event::Journey(Box::new(Journey {
+            way: self.way(),
+            flow: self.flow(),
+            interface: self.interface,
+            size: Bytes(self.size.into()),
+            segments: self.segments,
+            times,
+            kernel_stamp: kernel_stamp.filter(|stamp| driver.is_some_and(|at| (*stamp - at).abs() < NEAR)),
+            process: process(self.pid, self.tid, &self.name),
+            cgroup: (self.pid != 0).then_some(self.cgroup),
+            core: self.core,
+            reader_core: read.then_some(self.reader_core),
+            before: match self.before {
+                1 => Some(Before::Idle(Nanos(self.idle as i64))),
+                2 => process(self.before_pid, self.before_tid, &self.before_name).map(Before::Ran),
+                _ => None,
+            },
+            ahead: self.ahead,
+        }))
+    }
+}
+
+fn process(pid: u32, tid: u32, name: &[u8; 16]) -> Option<Process> {
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    (pid != 0).then(|| Process { pid, tid, name: String::from_utf8_lossy(name).into_owned() })
+}

@@ -1,0 +1,92 @@
+//! The run itself: from the observer to the tally, the record and the live view.
+
+use super::asked::Asked;
+use super::ends::Over;
+use super::live::Live;
+use super::table::missing;
+use super::told::Told;
+use crate::cli::Output;
+use crate::screen::Progress;
+use anyhow::{Context, Result};
+use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
+use dwell_core::{Circumstances, Nanos};
+use dwell_net::inside::Observer;
+use dwell_net::{clock, settings};
+use dwell_store::{Header, RecordWriter};
+use std::io::{self, IsTerminal};
+
+/// A run that is over.
+pub(super) struct Run {
+    pub(super) watch: Watch,
+    pub(super) tally: Tally,
+    pub(super) watched: Watched,
+}
+
+/// Watches until it is over.
+pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
+    let watch = Watch {
+        interface: asked.interface.clone(),
+        observer: "eBPF".to_owned(),
+        missing: Observer::survey(&asked.watching).context("cannot watch the kernel")?,
+        settings: settings(asked.interface.as_deref()),
+    };
+    eprint!("{}", missing(&watch));
+    let mut observer = Observer::attach(&asked.watching).context("cannot watch the kernel")?;
+    let mut writer =
+        output.record.as_deref().map(|file| begin_record(file, asked, &watch, output.seed)).transpose()?;
+    // From now on the kernel keeps account.
+    let before = asked.overhead.then(|| observer.hook_costs()).transpose()?;
+
+    let mut live = if !output.json && io::stdout().is_terminal() { Some(Live::open()?) } else { None };
+    let progress = if live.is_some() { Progress::hidden() } else { Progress::start() };
+    let (mut run, own) = (asked.ends.begin(live.is_some())?, clock::own_cpu_time());
+    let mut tally = Tally::new(asked.slowest);
+    let mut watched = Watched::default();
+    loop {
+        let patience = match run.over(tally.packets()) {
+            Over::No(patience) => patience,
+            Over::Done => break,
+            Over::Early(why) => {
+                watched.ended = Some(why);
+                break;
+            }
+        };
+        let mut unwritten = Ok(());
+        observer.wait(patience, &mut |event: Event| {
+            if asked.ends.packets().is_some_and(|most| tally.packets() >= most) || unwritten.is_err() {
+                return;
+            }
+            if let Some(writer) = &mut writer {
+                unwritten = writer.push_event(&event);
+            }
+            tally.add(event);
+        })?;
+        unwritten?;
+        watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
+        progress.say(format!("{} packets", grouped(tally.packets())));
+        if let Some(live) = &mut live {
+            watched.losses = observer.losses();
+            let told = Told { watch: &watch, tally: &tally, watched: &watched };
+            if live.show(&asked.what, &told)? {
+                run.interrupt();
+            }
+        }
+    }
+    watched.losses = observer.losses();
+    watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
+    if before.is_some() {
+        watched.overhead =
+            Some(Overhead { hooks: observer.hook_costs()?, user: clock::own_cpu_time() - own });
+    }
+    if let Some(writer) = writer {
+        writer.finish_watch(&watched)?;
+    }
+    Ok(Run { watch, tally, watched })
+}
+
+fn begin_record(file: &std::path::Path, asked: &Asked, watch: &Watch, seed: u64) -> Result<RecordWriter> {
+    let here = Circumstances { world: "live".to_owned(), ..Circumstances::default() };
+    let mut writer = RecordWriter::create(file, &Header::now(asked.ask(seed), None, here))?;
+    writer.watch(watch)?;
+    Ok(writer)
+}
