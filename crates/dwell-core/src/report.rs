@@ -275,6 +275,10 @@ pub enum Quantity {
     TapGap,
     /// t5 - t3: what the host takes to make the reply.
     AnswerTime,
+    /// From one reply of the host's kernel to the next when the next request already waits.
+    KernelServiceTime,
+    /// The least time from the sending kernel's stamp of a request to its stamp of the reply.
+    RoundTripMinimum,
 }
 
 impl Quantity {
@@ -313,6 +317,8 @@ impl Quantity {
             Self::PptAsymmetry => "ppt_asymmetry",
             Self::TapGap => "tap_gap",
             Self::AnswerTime => "answer_time",
+            Self::KernelServiceTime => "kernel_service_time",
+            Self::RoundTripMinimum => "round_trip_minimum",
         }
     }
 }

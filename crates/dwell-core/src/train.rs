@@ -127,6 +127,15 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Turns places in the order of all arrivals into those within one train.
+    pub fn rank(fates: &mut [Fate]) {
+        let mut places: Vec<u32> = fates.iter().filter_map(|fate| Some(fate.arrival?.order)).collect();
+        places.sort_unstable();
+        for arrival in fates.iter_mut().filter_map(|fate| fate.arrival.as_mut()) {
+            arrival.order = places.partition_point(|other| *other < arrival.order) as u32;
+        }
+    }
+
     /// Bytes sent on the wire.
     #[must_use]
     pub fn bytes(&self) -> Bytes {

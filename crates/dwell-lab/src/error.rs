@@ -64,6 +64,9 @@ pub enum LabError {
     /// The session carries nothing any more.
     #[error("in the lab: {0}")]
     Live(#[source] Box<dwell_net::LiveError>),
+    /// The far end's kernel does not answer, or does no more.
+    #[error("in the lab: {0}")]
+    Agentless(#[source] Box<dwell_net::AgentlessError>),
     /// The scenario asks for what this carrier cannot do.
     #[error("scenario `{scenario}`: {reason}")]
     Scenario {

@@ -1,14 +1,16 @@
 //! A lab: a scenario's path between two namespaces, with an agent at its far end.
 
+use crate::answering::AnsweringLabPath;
 use crate::check::{LabCheck, check};
 use crate::error::LabError;
 use crate::namespace::Worker;
-use crate::nic_stage::{description, has_nic};
+use crate::nic_stage::{description, has_nic, settings};
 use crate::path::LabPath;
 use crate::placement::Cores;
 use crate::testbed::{Carriage, Testbed};
 use crate::wiring::Place;
-use dwell_core::Nanos;
+use dwell_core::host::agentless::Request;
+use dwell_core::{Circumstances, Nanos};
 use dwell_net::{Agent, AgentConfig, ConnectConfig, Identity, Peers, clock};
 use dwell_sim::{HostSpec, Scenario, Times};
 use std::collections::BTreeMap;
@@ -105,6 +107,14 @@ impl Lab {
         LabPath::connect(Arc::clone(inner), config)
     }
 
+    /// Asks the far end's kernel, which answers by itself. The lab lives on as long as one of its paths does.
+    ///
+    /// # Errors
+    /// When it does not answer, over a path that loses too much.
+    pub fn ask(&self, request: Request) -> Result<AnsweringLabPath, LabError> {
+        AnsweringLabPath::connect(Arc::clone(&self.inner), self.inner.address.ip().to_string(), request)
+    }
+
     /// What carries its packets.
     #[must_use]
     pub fn carriage(&self) -> Carriage {
@@ -134,6 +144,17 @@ impl Lab {
 }
 
 impl Inner {
+    /// `told`, with the settings of the hosts' NICs.
+    pub(crate) fn with_nics(&self, mut told: Circumstances) -> Circumstances {
+        let Scenario { source, destination, .. } = &self.scenario;
+        for (facts, host) in [(&mut told.sender, source), (&mut told.receiver, destination)] {
+            if has_nic(host) {
+                facts.coalescing = settings(host.nic);
+            }
+        }
+        told
+    }
+
     /// What a reader of a result should know of the lab.
     pub(crate) fn notes(&self) -> BTreeMap<String, String> {
         let testbed = &self.testbed;

@@ -10,11 +10,13 @@
 //! microseconds of propagation on an emulated link: sender and forwarder share a core, and then a train has left
 //! before its first packet is due at the far end.
 
+mod answering;
 mod calibration;
 mod case;
 mod check;
 mod check_nic;
 mod check_table;
+mod client;
 mod cross;
 mod echo_lab;
 mod echo_watch;
@@ -34,6 +36,7 @@ mod user;
 mod verdict;
 mod wiring;
 
+pub use answering::AnsweringLabPath;
 pub use case::{Case, Situation, TRAFFIC};
 pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;

@@ -1,17 +1,16 @@
 //! A live path through a lab, with the hosts' clocks of the scenario, and the truth.
 
+use crate::client::Client;
 use crate::error::LabError;
 use crate::lab::Inner;
 use crate::lane::{Arrival, Carried};
-use crate::namespace::Worker;
-use crate::nic_stage::{self, has_nic};
+use crate::nic_stage::has_nic;
 use dwell_core::{
     Circumstances, Direction, Fate, Fleet, Nanos, PacketTruth, Passage, Path, PathFacts, Stamps,
 };
 use dwell_net::{ConnectConfig, LiveError, LivePath};
-use dwell_sim::{Clock, HostSpec, Scenario};
+use dwell_sim::{Clock, HostSpec};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Carries trains between the lab's agent and a client in its source namespace: two real hosts' kernels and the
 /// real protocol.
@@ -24,59 +23,31 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// forwarder's engine brought the packet to that NIC, and `held` is from there to the kernel's stamp. `waited` is the
 /// engine's where Dwell's forwarder carries, and zero (not known) elsewhere.
 pub struct LabPath {
-    jobs: Sender<Job>,
-    facts: PathFacts,
-    live: Circumstances,
-    inner: Arc<Inner>,
-    /// Ends when `jobs` does.
-    worker: Option<Worker<()>>,
-}
-
-struct Job {
-    fleet: Fleet,
-    done: Sender<Result<Vec<Passage>, LiveError>>,
+    client: Client<LiveError>,
 }
 
 impl LabPath {
     pub(crate) fn connect(inner: Arc<Inner>, config: ConnectConfig) -> Result<Self, LabError> {
-        let (jobs, queue) = channel();
-        let (tell, told) = channel();
-        // The client may open new sockets at any time, so it lives in the source's namespace.
-        let worker = inner.testbed.wiring.source.spawn("client", move || {
-            let live = LivePath::connect(config).map_err(|source| LabError::Connect(Box::new(source)))?;
-            let _ = tell.send((live.facts(), live.circumstances()));
-            serve(live, &queue);
-            Ok(())
-        })?;
-        let Ok((facts, live)) = told.recv() else {
-            return Err(worker.join().err().unwrap_or(LabError::Ended { role: "client" }));
-        };
-        let resolution = inner.scenario.destination.clock.resolution.max(facts.resolution);
-        Ok(Self { jobs, facts: PathFacts { resolution, ..facts }, live, inner, worker: Some(worker) })
+        let open = move || LivePath::connect(config).map_err(|source| LabError::Connect(Box::new(source)));
+        Ok(Self { client: Client::start(inner, open, LivePath::circumstances)? })
     }
 
     /// Both ends of the lab, and what stands between.
     #[must_use]
     pub fn circumstances(&self) -> Circumstances {
-        let mut told =
-            Circumstances { world: "lab".to_owned(), notes: self.inner.notes(), ..self.live.clone() };
-        let Scenario { source, destination, .. } = &self.inner.scenario;
-        for (facts, host) in [(&mut told.sender, source), (&mut told.receiver, destination)] {
-            if has_nic(host) {
-                facts.coalescing = nic_stage::settings(host.nic);
-            }
-        }
-        told
+        let (inner, live) = (&self.client.inner, self.client.circumstances.clone());
+        inner.with_nics(Circumstances { world: "lab".to_owned(), notes: inner.notes(), ..live })
     }
 
     fn put_on_clocks(&self, passage: Passage, carried: &mut Asked) -> Passage {
         let Passage { mut observation, .. } = passage;
-        let (source, destination) = (&self.inner.scenario.source, &self.inner.scenario.destination);
+        let (source, destination) =
+            (&self.client.inner.scenario.source, &self.client.inner.scenario.destination);
         let (from, to) = match observation.direction {
             Direction::Forward => (source, destination),
             Direction::Reverse => (destination, source),
         };
-        let start = self.inner.start;
+        let start = self.client.inner.start;
         let nic = has_nic(to);
         let truth = observation.fates.iter().map(|fate| truth(fate, start, nic, carried)).collect();
         for fate in &mut observation.fates {
@@ -93,20 +64,16 @@ impl Path for LabPath {
     type Error = LabError;
 
     fn facts(&self) -> PathFacts {
-        self.facts
+        let resolution = self.client.inner.scenario.destination.clock.resolution;
+        PathFacts { resolution: resolution.max(self.client.facts.resolution), ..self.client.facts }
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, LabError> {
-        self.inner.testbed.write_down(true);
-        let (done, answer) = channel();
-        let gone = || LabError::Ended { role: "client" };
-        self.jobs.send(Job { fleet: fleet.clone(), done }).map_err(|_| gone())?;
-        let passages = answer.recv().map_err(|_| gone())?;
-        let written = self.inner.testbed.write_down(false);
-        if let Some(failure) = self.inner.testbed.failure() {
-            return Err(failure);
-        }
-        let passages = passages.map_err(|source| LabError::Live(Box::new(source)))?;
+        let testbed = &self.client.inner.testbed;
+        testbed.write_down(true);
+        let passages = self.client.carry(fleet);
+        let written = testbed.write_down(false);
+        let passages = passages?.map_err(|source| LabError::Live(Box::new(source)))?;
         let mut asked = [Direction::Forward, Direction::Reverse].map(|way| Asked::new(&written, way));
         Ok(passages
             .into_iter()
@@ -118,22 +85,8 @@ impl Path for LabPath {
     }
 }
 
-impl Drop for LabPath {
-    fn drop(&mut self) {
-        // The client ends when nobody can ask it for anything any more.
-        self.jobs = channel().0;
-        let _ = self.worker.take().map(Worker::join);
-    }
-}
-
-fn serve(mut live: LivePath, queue: &Receiver<Job>) {
-    for Job { fleet, done } in queue {
-        let _ = done.send(live.carry(&fleet));
-    }
-}
-
 /// Stamps as the host would have taken them.
-fn seen_by(host: &HostSpec, stamps: Stamps, start: Nanos) -> Stamps {
+pub(crate) fn seen_by(host: &HostSpec, stamps: Stamps, start: Nanos) -> Stamps {
     let clock = Clock::new(host.clock);
     let read = |stamp: Nanos| clock.read(stamp - start);
     Stamps {

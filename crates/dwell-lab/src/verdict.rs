@@ -96,6 +96,7 @@ fn simulated(host: &HostSpec) -> Option<String> {
         ("service", host.service != usual.service),
         ("turn_round", host.turn_round != usual.turn_round),
         ("send", host.send != usual.send),
+        ("answer", host.answer != usual.answer),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))

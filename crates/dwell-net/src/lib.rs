@@ -8,6 +8,8 @@
 //! - probes, over UDP ([`probe`], [`socket`], [`pace`], [`prober`]), each with a tag that binds it to its session.
 //!   The agent sends none before the other end proved that it receives where its probes come from.
 //!
+//! Of a host without an agent, an [`AgentlessPath`] shows what its kernel answers by itself.
+//!
 //! What the operating system must permit:
 //!
 //! | for | what | without it |
@@ -16,10 +18,11 @@
 //! | hardware stamps | CAP_NET_ADMIN, or a NIC that was set to stamp | software stamps alone |
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
-//! | [`PacketSocket`] | CAP_NET_RAW | an error |
+//! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 
 mod agent;
+mod agentless;
 mod allowance;
 mod channel;
 pub mod clock;
@@ -48,6 +51,7 @@ mod stamped;
 mod warm;
 
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
+pub use agentless::{AgentlessConfig, AgentlessError, AgentlessPath};
 pub use channel::{Channel, ChannelError};
 pub use identity::{Identity, IdentityError, KeyTextError, Peers, PublicKey};
 pub use live::{ConnectConfig, LivePath};

@@ -61,6 +61,9 @@ pub struct Consignment<'a> {
     pub fleet: &'a [Departure],
 }
 
+/// Makes the packets of a train whose first one has this place in its fleet.
+pub type Packing<'a> = dyn Fn(&Train, u32) -> io::Result<Vec<Vec<u8>>> + 'a;
+
 /// Sends trains, and learns from each how long a call takes.
 #[derive(Default)]
 pub struct Pacer {
@@ -87,15 +90,28 @@ impl Pacer {
     /// # Errors
     /// When the kernel takes no stamps, or a packet has a size that no probe has.
     pub fn send(&mut self, socket: &mut ProbeSocket, goods: &Consignment<'_>) -> io::Result<Vec<Stamps>> {
-        let count = goods.fleet.iter().map(|departure| departure.train.packets.len()).sum();
+        let seal = |train: &Train, place| seal_train(goods, train, goods.first.wrapping_add(place));
+        self.carry(socket, goods.fleet, &seal)
+    }
+
+    /// The same with packets as `pack` makes them.
+    ///
+    /// # Errors
+    /// When the kernel takes no stamps, or what `pack` says.
+    pub fn carry(
+        &mut self,
+        socket: &mut ProbeSocket,
+        fleet: &[Departure],
+        pack: &Packing<'_>,
+    ) -> io::Result<Vec<Stamps>> {
+        let count = fleet.iter().map(|departure| departure.train.packets.len()).sum();
         let mut sent = Vec::with_capacity(count);
         if self.warmer.is_none() {
             self.warmer = Warmer::open(socket.local_addr()?.is_ipv6()).ok();
         }
         let mut last = clock::monotonic();
-        for Departure { pause, train } in goods.fleet {
-            let sequence = goods.first.wrapping_add(sent.len() as u32);
-            let packets = seal_train(goods, train, sequence)?;
+        for Departure { pause, train } in fleet {
+            let packets = pack(train, sent.len() as u32)?;
             self.send_train(socket, train, &packets, last + *pause, &mut sent)?;
             last = clock::monotonic();
             self.collect(socket, &mut sent)?;

@@ -3,9 +3,10 @@
 use crate::stamped;
 pub use crate::stamped::{DepartureStamp, Received};
 use dwell_core::Nanos;
+use nix::libc;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrStorage, bind, connect, getsockname,
-    sendmmsg, sendto, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect,
+    getsockname, sendmmsg, sendto, setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::io::{self, IoSlice};
@@ -18,6 +19,7 @@ mod option {
     use nix::{libc, setsockopt_impl, sockopt_impl};
     sockopt_impl!(MtuDiscover4, SetOnly, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::c_int);
     sockopt_impl!(MtuDiscover6, SetOnly, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::c_int);
+    sockopt_impl!(AttachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, libc::sock_fprog);
 }
 
 /// Bytes that the kernel may queue on a socket for a thread that was kept from running.
@@ -52,18 +54,44 @@ impl ProbeSocket {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
         setsockopt(&fd, sockopt::ReusePort, &shared)?;
+        Self::prepared(fd, local)
+    }
+
+    /// Of whole packets of `protocol`, without their IP headers on the way out, and with them on the way in over IPv4.
+    /// Bound to `local`, which may be the unspecified address. It takes CAP_NET_RAW.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn raw(local: IpAddr, protocol: SockProtocol) -> io::Result<Self> {
+        let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+        let fd = socket(family, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
+        Self::prepared(fd, SocketAddr::new(local, 0))
+    }
+
+    /// Lets nothing in from now on: its queue holds transmit stamps alone.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn deafen(&self) -> io::Result<()> {
+        // Accept no byte of any packet (linux/filter.h: BPF_RET | BPF_K).
+        let mut nothing = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 }];
+        let program = libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() };
+        Ok(setsockopt(&self.fd, option::AttachFilter, &program)?)
+    }
+
+    fn prepared(fd: OwnedFd, local: SocketAddr) -> io::Result<Self> {
         // Those with CAP_NET_ADMIN may force it; to others the kernel grants less where its limit is lower.
         if setsockopt(&fd, sockopt::RcvBufForce, &QUEUE).is_err() {
             let _ = setsockopt(&fd, sockopt::RcvBuf, &QUEUE);
         }
         let _ = setsockopt(&fd, sockopt::SndBuf, &QUEUE);
         if local.is_ipv4() {
-            setsockopt(&fd, option::MtuDiscover4, &nix::libc::IP_PMTUDISC_PROBE)?;
+            setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
         } else {
-            setsockopt(&fd, option::MtuDiscover6, &nix::libc::IPV6_PMTUDISC_PROBE)?;
+            setsockopt(&fd, option::MtuDiscover6, &libc::IPV6_PMTUDISC_PROBE)?;
             if local.ip().is_unspecified() {
                 setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
-                setsockopt(&fd, option::MtuDiscover4, &nix::libc::IP_PMTUDISC_PROBE)?;
+                setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
             }
         }
         bind(fd.as_raw_fd(), &SockaddrStorage::from(local))?;

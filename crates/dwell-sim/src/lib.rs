@@ -33,7 +33,7 @@ mod traffic;
 pub use clock::Clock;
 pub use link::{Balance, Discipline, Framing, LinkSpec, QueueLimit, Reordering, Shaper};
 pub use network::{Flow, Network, Outcome, WhyLost};
-pub use path::{SimError, SimPath, Truth};
+pub use path::{AnsweringPath, SimError, SimPath, Truth};
 pub use scenario::{
     Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario, ScenarioError,
 };

@@ -1,5 +1,9 @@
 //! The simulator as a [`Path`].
 
+mod answering;
+
+pub use answering::AnsweringPath;
+
 use crate::clock::Clock;
 use crate::host::{Receiver, Reception, Sender, Sending};
 use crate::network::{Network, Outcome};
@@ -56,6 +60,8 @@ pub struct Truth {
     pub service_time: Nanos,
     /// Median kernel stage of the host under test.
     pub kernel_stage: Nanos,
+    /// Median time that its kernel takes to answer a packet by itself.
+    pub answer: Nanos,
     /// How the NIC of the host under test coalesces, at the start of the run.
     pub nic: NicSpec,
 }
@@ -65,24 +71,8 @@ impl SimPath {
     #[must_use]
     pub fn new(scenario: &Scenario, seed: u64) -> Self {
         let Scenario { source, destination, links, .. } = scenario;
-        let reverse = scenario.reverse_links();
         let (source_clock, destination_clock) = (Clock::new(source.clock), Clock::new(destination.clock));
-        let way = |number, links: &[_], from: &HostSpec, to: &HostSpec| Way {
-            network: Network::new(links, stream(seed, &[number]).random()),
-            sender: Sender::new(from, &links[0], stream(seed, &[number, 1])),
-            nic: Nic::new(to.nic, to.nic_change),
-            receiver: Receiver::new(to, stream(seed, &[number, 2])),
-            sender_clock: Clock::new(from.clock),
-            receiver_clock: Clock::new(to.clock),
-            sender_kernel_stamps: from.kernel_stamps,
-            receiver_kernel_stamps: to.kernel_stamps,
-            sender_error: from.stamp_error.clone(),
-            receiver_error: to.stamp_error.clone(),
-            errors: stream(seed, &[number, 3]),
-            max_size: scenario.max_size(),
-            sent: Vec::new(),
-        };
-        let forward = way(0, links, source, destination);
+        let [forward, reverse] = ways(scenario, seed);
         let pace = |host: &HostSpec| 1.0 + host.clock.skew_ppm * 1e-6;
         let truth = Truth {
             end_link: links.last().and_then(|link| link.rate),
@@ -91,6 +81,7 @@ impl SimPath {
             skew_ppm: (pace(destination) / pace(source) - 1.0) * 1e6,
             service_time: destination.service.median() + destination.spin.median(),
             kernel_stage: destination.kernel.median(),
+            answer: destination.answer.median(),
             nic: destination.nic,
         };
         let facts = PathFacts {
@@ -101,7 +92,7 @@ impl SimPath {
             narrow_link: None,
             coalescence: None,
         };
-        Self { forward, reverse: way(1, &reverse, destination, source), truth, facts, now: WARM_UP }
+        Self { forward, reverse, truth, facts, now: WARM_UP }
     }
 
     /// What is true of the path as a whole.
@@ -178,6 +169,37 @@ struct Way {
     sent: Vec<Sending>,
 }
 
+/// Both directions of a scenario: from the source, and back.
+fn ways(scenario: &Scenario, seed: u64) -> [Way; 2] {
+    let Scenario { source, destination, links, .. } = scenario;
+    let way = |number, links: &[_], from: &HostSpec, to: &HostSpec| Way {
+        network: Network::new(links, stream(seed, &[number]).random()),
+        sender: Sender::new(from, &links[0], stream(seed, &[number, 1])),
+        nic: Nic::new(to.nic, to.nic_change),
+        receiver: Receiver::new(to, stream(seed, &[number, 2])),
+        sender_clock: Clock::new(from.clock),
+        receiver_clock: Clock::new(to.clock),
+        sender_kernel_stamps: from.kernel_stamps,
+        receiver_kernel_stamps: to.kernel_stamps,
+        sender_error: from.stamp_error.clone(),
+        receiver_error: to.stamp_error.clone(),
+        errors: stream(seed, &[number, 3]),
+        max_size: scenario.max_size(),
+        sent: Vec::new(),
+    };
+    [way(0, links, source, destination), way(1, &scenario.reverse_links(), destination, source)]
+}
+
+/// A packet that came through a NIC.
+struct Through {
+    /// Which of those that were sent.
+    packet: usize,
+    left_sender: Nanos,
+    waited: Nanos,
+    reached: Nanos,
+    delivered: Nanos,
+}
+
 /// What became of one packet, in true time.
 struct Crossing {
     sending: Sending,
@@ -210,12 +232,10 @@ impl Way {
         sendings.last().map_or(earliest, |last| last.departed)
     }
 
-    /// Follows all packets of this fleet to their end, and moves `now` there.
-    fn arrivals(&mut self, now: &mut Nanos) -> Vec<Crossing> {
+    /// Follows all packets under way to their end at the NIC, and moves `now` there. In the order of delivery.
+    fn deliveries(&mut self, now: &mut Nanos) -> Vec<Through> {
         let mut outcomes = Vec::with_capacity(self.sent.len());
         *now = (*now).max(self.network.finish(&mut outcomes));
-        let crossing = |sending| Crossing { sending, arrival: None };
-        let mut crossings: Vec<Crossing> = std::mem::take(&mut self.sent).into_iter().map(crossing).collect();
         // What the way up to the NIC was, in the order of arrival.
         let mut ways = Vec::with_capacity(outcomes.len());
         for outcome in outcomes {
@@ -229,50 +249,60 @@ impl Way {
         }
         let mut deliveries = Vec::with_capacity(ways.len());
         self.nic.deliver(Nanos::MAX, &mut deliveries);
-        for (place, Delivery { key, reached, delivered }) in deliveries.into_iter().enumerate() {
+        let through = |Delivery { key, reached, delivered }| {
             let (packet, left_sender, waited) = ways[key as usize];
+            Through { packet: packet as usize, left_sender, waited, reached, delivered }
+        };
+        deliveries.into_iter().map(through).collect()
+    }
+
+    /// Follows all packets of this fleet to their end, and moves `now` there.
+    fn arrivals(&mut self, now: &mut Nanos) -> Vec<Crossing> {
+        let through = self.deliveries(now);
+        let crossing = |sending| Crossing { sending, arrival: None };
+        let mut crossings: Vec<Crossing> = std::mem::take(&mut self.sent).into_iter().map(crossing).collect();
+        for (place, Through { packet, left_sender, waited, reached, delivered }) in
+            through.into_iter().enumerate()
+        {
             // Each copy passes the host, which knows only then that it had it before.
             let reception = self.receiver.receive(delivered);
             *now = (*now).max(reception.stamped);
             let held = delivered - reached;
             let landing = Landing { place, copies: 0, left_sender, reached, held, waited, reception };
-            crossings[packet as usize].arrival.get_or_insert(landing).copies += 1;
+            crossings[packet].arrival.get_or_insert(landing).copies += 1;
         }
         crossings
+    }
+
+    /// The sender's stamps of a packet.
+    fn sent_at(&mut self, Sending { handed_over, departed }: Sending) -> Stamps {
+        let Self { sender_clock, sender_error, errors, .. } = self;
+        let mut read = |time| sender_clock.read(time + sender_error.sample(errors));
+        let application = read(handed_over);
+        Stamps { application, kernel: self.sender_kernel_stamps.then(|| read(departed)), hardware: None }
+    }
+
+    /// The receiver's.
+    fn received_at(&mut self, Reception { kernel, stamped, .. }: Reception) -> Stamps {
+        let Self { receiver_clock, receiver_error, errors, .. } = self;
+        let mut read = |time| receiver_clock.read(time + receiver_error.sample(errors));
+        let application = read(stamped);
+        Stamps { application, kernel: self.receiver_kernel_stamps.then(|| read(kernel)), hardware: None }
     }
 
     fn passage(&mut self, train: &Train, crossings: Vec<Crossing>) -> Passage {
         let mut fates = Vec::with_capacity(crossings.len());
         let mut truth = Vec::with_capacity(crossings.len());
-        let rng = &mut self.errors;
-        let mut stamps = |clock: &Clock, error: &Times, application, kernel, kernel_stamps: bool| Stamps {
-            application: clock.read(application + error.sample(rng)),
-            kernel: kernel_stamps.then(|| clock.read(kernel + error.sample(rng))),
-            hardware: None,
-        };
         let mut places: Vec<_> =
             crossings.iter().filter_map(|crossing| Some(crossing.arrival.as_ref()?.place)).collect();
         places.sort_unstable();
         for (packet, Crossing { sending, arrival }) in train.packets.iter().zip(crossings) {
-            let Sending { handed_over, departed } = sending;
+            let handed_over = sending.handed_over;
             fates.push(Fate {
                 packet: *packet,
-                sent: stamps(
-                    &self.sender_clock,
-                    &self.sender_error,
-                    handed_over,
-                    departed,
-                    self.sender_kernel_stamps,
-                ),
+                sent: self.sent_at(sending),
                 arrival: arrival.as_ref().map(|Landing { place, copies, reception, .. }| {
-                    let Reception { kernel, stamped, .. } = *reception;
-                    let stamps = stamps(
-                        &self.receiver_clock,
-                        &self.receiver_error,
-                        stamped,
-                        kernel,
-                        self.receiver_kernel_stamps,
-                    );
+                    let stamps = self.received_at(*reception);
                     let order = places.partition_point(|other| other < place) as u32;
                     Arrival { stamps, order, copies: *copies }
                 }),

@@ -5,11 +5,12 @@ use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
+use dwell_core::host::agentless::Request;
 use dwell_core::{BitRate, Circumstances, Finding, HostFacts, LoadLimit, Quantity};
 use dwell_lab::{Lab, LabOptions};
 use dwell_net::protocol::PORT;
-use dwell_net::{ConnectConfig, LivePath};
-use dwell_sim::{Scenario, SimPath};
+use dwell_net::{AgentlessConfig, AgentlessPath, ConnectConfig, LivePath};
+use dwell_sim::{AnsweringPath, Scenario, SimPath};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -87,11 +88,30 @@ impl TargetArgs {
         }
     }
 
-    fn live(&self) -> Result<Box<dyn World>> {
+    /// The world in which the host's kernel is asked.
+    pub(crate) fn ask(&self, request: Request, port: u16, seed: u64) -> Result<Box<dyn World>> {
+        if self.on != On::Live {
+            let scenario = load(Path::new(&self.host))?;
+            return Bed::make(&scenario, self.on == On::Kernel, seed)?.ask(request, seed);
+        }
+        self.no_scenario()?;
+        let Placement { core, real_time } = self.placement;
+        let config = AgentlessConfig { host: self.host.clone(), request, port, core, real_time };
+        let path = AgentlessPath::connect(&config)?;
+        let circumstances = path.circumstances();
+        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
+    }
+
+    fn no_scenario(&self) -> Result<()> {
         if self.host.ends_with(".toml") && Path::new(&self.host).exists() {
             let advice = "is a scenario file; add --on sim or --on kernel";
             return Err(bad_argument(anyhow!("{} {advice}", self.host)));
         }
+        Ok(())
+    }
+
+    fn live(&self) -> Result<Box<dyn World>> {
+        self.no_scenario()?;
         let path = LivePath::connect(ConnectConfig {
             port: self.port,
             core: self.placement.core,
@@ -145,7 +165,7 @@ impl Bed {
     /// A world for one run.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         Ok(match self {
-            Self::Sim(scenario) => Box::new(simulated(scenario, seed)),
+            Self::Sim(scenario) => Box::new(simulated(SimPath::new(scenario, seed), scenario)),
             Self::Lab(lab, scenario) => {
                 let path = lab.connect()?;
                 let circumstances = path.circumstances();
@@ -153,9 +173,26 @@ impl Bed {
             }
         })
     }
+
+    /// A world for one run in which the destination's kernel is asked.
+    pub(crate) fn ask(&self, request: Request, seed: u64) -> Result<Box<dyn World>> {
+        Ok(match self {
+            Self::Sim(scenario) => {
+                let mut world = simulated(AnsweringPath::new(scenario, seed, request), scenario);
+                let answer = SimPath::new(scenario, 0).truth().answer;
+                world.truths.insert(Quantity::KernelServiceTime, answer.as_f64());
+                Box::new(world)
+            }
+            Self::Lab(lab, scenario) => {
+                let path = lab.ask(request)?;
+                let circumstances = path.circumstances();
+                Box::new(Carried { path, circumstances, truths: truths(scenario) })
+            }
+        })
+    }
 }
 
-fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
+fn simulated<P>(path: P, scenario: &Scenario) -> Carried<P> {
     let host = HostFacts { dwell: env!("CARGO_PKG_VERSION").to_owned(), ..HostFacts::default() };
     let circumstances = Circumstances {
         world: "simulator".to_owned(),
@@ -164,7 +201,7 @@ fn simulated(scenario: &Scenario, seed: u64) -> Carried<SimPath> {
         notes: [("scenario".to_owned(), scenario.name.clone())].into(),
         ..Circumstances::default()
     };
-    Carried { path: SimPath::new(scenario, seed), circumstances, truths: truths(scenario) }
+    Carried { path, circumstances, truths: truths(scenario) }
 }
 
 /// What a scenario itself says: its last link, and how its clocks run apart.

@@ -8,6 +8,8 @@
 //! the behaviour lets them.
 
 use super::Behaviour;
+use super::replies::{Replies, one_by_one};
+use super::scatter::{Deviation, Scatter};
 use crate::stats::histogram::half_sample_mode;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile, quantile_interval, sorted};
@@ -54,6 +56,8 @@ const QUIET_GAIN: f64 = 15.0;
 /// The same where more than this share of the gaps is wild.
 const BUSY: f64 = 0.5;
 const BUSY_GAIN: f64 = 150.0;
+/// The same of replies, where more than a tenth of the gaps is wild.
+const GAIN_OF_REPLIES: f64 = 30.0;
 /// Nats that a further poll must gain over a plain throttle.
 const POLL_GAIN: f64 = 6.0;
 /// Half the drop of twice the log-likelihood at the ends of a 95 % interval (chi-squared, one degree: 3.84 / 2).
@@ -67,10 +71,10 @@ const POLLS: [u32; 5] = [2, 3, 4, 6, 12];
 pub(super) const CLOCK_RATE_DOUBT: f64 = 2e-4;
 /// What a kernel takes from packet to packet.
 const STEP: f64 = 3_000.0;
-/// How likely the impossible is: a stamp that is wrong, a packet that overtook.
-const IMPOSSIBLE: f64 = 0.01;
 /// Packets that are handed on together are stamped within this share of a period, or they were not.
 const CLOSE: f64 = 0.25;
+/// Replies that leave one by one are no further apart than so many times their usual spacing.
+const WIDER: f64 = 1.25;
 
 /// What is known of the stamps and the path.
 #[derive(Copy, Clone, Debug)]
@@ -81,6 +85,15 @@ pub(super) struct Known {
     pub(super) floor: f64,
     /// Periods below this are not looked for.
     pub(super) shortest: f64,
+    /// Where not arrivals are stamped, but what the host's kernel replied to them.
+    pub(super) replies: Option<Replies>,
+}
+
+impl Known {
+    /// Packets that came together are stamped no closer than this.
+    fn spacing(&self) -> f64 {
+        self.replies.map_or(0.0, |replies| replies.spacing)
+    }
 }
 
 /// One explanation with its likelihood.
@@ -100,8 +113,10 @@ pub(super) fn log_likelihood(samples: &[Sample], known: Known, behaviour: Behavi
 
 impl Explained {
     /// Nats that it must gain over none: on a busy path, where most gaps are wild, chance offers many explanations.
-    fn needed(&self) -> f64 {
+    fn needed(&self, known: Known) -> f64 {
         match self.wild {
+            // What others did to replies is weighed as such, for every behaviour alike.
+            wild if known.replies.is_some() && wild > QUIET => GAIN_OF_REPLIES,
             wild if wild > BUSY => BUSY_GAIN,
             wild if wild > QUIET => GAIN,
             _ => QUIET_GAIN,
@@ -138,7 +153,7 @@ impl Fit {
         }
         all.retain(|explained| view.shows(explained));
         let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
-        let Some(best) = best.filter(|best| best.log > none.log + best.needed()) else {
+        let Some(best) = best.filter(|best| best.log > none.log + best.needed(known)) else {
             let Explained { behaviour, together, blur, wild, .. } = none;
             return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild });
         };
@@ -173,8 +188,7 @@ struct View<'a> {
 
 /// Deviations of the gaps from what is predicted, in the order of the samples.
 struct Deviations {
-    /// Gap, deviation, and the least gap that is possible without coalescence.
-    all: Vec<(f64, f64, f64)>,
+    all: Vec<Deviation>,
     together: f64,
 }
 
@@ -227,11 +241,11 @@ impl<'a> View<'a> {
 
     /// How far apart packets may be stamped that were handed on together: the path alone brings none so close.
     fn closest(&self, behaviour: Behaviour) -> f64 {
-        (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period())
+        (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period()).max(WIDER * self.known.spacing())
     }
 
     fn deviations(&self, behaviour: Behaviour) -> Deviations {
-        let mut predicted: Vec<(f64, f64, f64)> = Vec::with_capacity(2 * self.samples.len());
+        let mut predicted: Vec<(f64, f64, Option<f64>)> = Vec::with_capacity(2 * self.samples.len());
         // Without coalescence a burst shows how close packets can come; with it that is hidden.
         let floor = match behaviour {
             Behaviour::None => self.known.floor.max(self.burst),
@@ -240,63 +254,32 @@ impl<'a> View<'a> {
         for (sample, late) in self.samples.iter().zip(&self.lateness) {
             let second = sample.dispersion.max(floor);
             let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
-            let delivered = behaviour.delivered(&[0.0, second, third]);
-            predicted.push((sample.gap, delivered[1] - delivered[0], sample.dispersion - late));
-            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], 0.0)));
+            let delivered = one_by_one(behaviour.delivered(&[0.0, second, third]), self.known.spacing());
+            predicted.push((sample.gap, delivered[1] - delivered[0], Some(sample.dispersion - late)));
+            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], None)));
         }
+        let met = |expected: f64| expected <= self.known.spacing();
         let close: Vec<f64> =
-            predicted.iter().filter(|(_, expected, _)| *expected == 0.0).map(|(gap, ..)| *gap).collect();
+            predicted.iter().filter(|(_, expected, _)| met(*expected)).map(|(gap, ..)| *gap).collect();
         let together = median(&close).unwrap_or(0.0).clamp(0.0, self.closest(behaviour));
-        let deviation = |&(gap, expected, least): &(f64, f64, f64)| {
-            (gap, gap - if expected == 0.0 { together } else { expected }, least)
+        let deviation = |&(gap, expected, least): &(f64, f64, Option<f64>)| {
+            let size = gap - if met(expected) { together } else { expected };
+            Deviation { gap, size, least }
         };
         Deviations { all: predicted.iter().map(deviation).collect(), together }
     }
 
     fn explain(&self, behaviour: Behaviour) -> Option<Explained> {
         let Deviations { all, together } = self.deviations(behaviour);
-        let sizes: Vec<f64> = all.iter().map(|(_, deviation, _)| deviation.abs()).collect();
+        let sizes: Vec<f64> = all.iter().map(|deviation| deviation.size.abs()).collect();
         // Laplace's distribution of scale b has 30 % of its deviations below 0.357 b; the wild ones are above.
         let blur = (quantile(&sizes, 0.3)? / 0.357).clamp(self.least_blur(), self.most_blur());
         let strays = sizes.iter().filter(|size| **size > 6.0 * blur).count();
         let wild = (strays as f64 / sizes.len() as f64).clamp(0.02, 0.95);
-        let laplace = |deviation: f64| (-deviation.abs() / blur).exp() / (2.0 * blur);
-        let least = blur.max(200.0);
-        let span = (self.longest / least).ln().max(1.0);
-        // Evenly on a logarithmic scale from `from` on.
-        let even = |gap: f64, from: f64| {
-            let from = from.max(least);
-            if gap < from { 0.0 } else { 1.0 / (gap * (self.longest / from).ln().max(0.5)) }
-        };
-        let anywhere = |gap: f64| if gap < least { 1.0 / (least * span) } else { even(gap, 0.0) };
-        let period = behaviour.period();
-        let scattered = |gap: f64, least: f64| match behaviour {
-            Behaviour::None if gap < least - 6.0 * blur => IMPOSSIBLE * anywhere(gap),
-            // Trains that queued leave the narrowest link packet upon packet.
-            Behaviour::None => 0.4 * laplace(gap - self.burst) + 0.6 * anywhere(gap),
-            Behaviour::Hold(_) => {
-                0.49 * laplace(gap - together) + 0.49 * even(gap, period) + 0.02 * anywhere(gap)
-            }
-            Behaviour::Throttle(_) => {
-                0.33 * laplace(gap - together)
-                    + 0.33 * laplace(gap - period)
-                    + 0.32 * even(gap, period)
-                    + 0.02 * anywhere(gap)
-            }
-            Behaviour::Deferred { polls, .. } => {
-                let step = (gap / period).round().clamp(1.0, f64::from(polls));
-                0.33 * laplace(gap - together)
-                    + 0.33 / f64::from(polls) * laplace(gap - step * period)
-                    + 0.32 * even(gap, period)
-                    + 0.02 * anywhere(gap)
-            }
-        };
-        let log = all
-            .iter()
-            .map(|&(gap, deviation, least)| {
-                ((1.0 - wild) * laplace(deviation) + wild * scattered(gap, least)).ln()
-            })
-            .sum();
+        let noise = self.known.replies.map(|replies| replies.noise);
+        let scatter = Scatter { behaviour, blur, together, burst: self.burst, longest: self.longest, noise };
+        let likelihood = |one: &Deviation| (1.0 - wild) * scatter.near(one.size) + wild * scatter.wild(one);
+        let log = all.iter().map(|deviation| likelihood(deviation).ln()).sum();
         Some(Explained { behaviour, log, together, blur, wild })
     }
 

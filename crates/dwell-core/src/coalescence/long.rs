@@ -12,7 +12,13 @@ pub(super) struct LongTrain {
 }
 
 /// Packets belong together if their gap is less than this share of the spacing they were sent with.
-const TOGETHER: f64 = 0.35;
+pub(super) const TOGETHER: f64 = 0.35;
+/// Replies that waited on their way back are further apart, and still belong together; the silence after a batch of
+/// several is longer.
+pub(super) const TOGETHER_IF_LATE: f64 = 1.5;
+/// Where more than this share of the gaps is near the border, batches are not told apart.
+const BORDER: f64 = 0.1;
+const NEAR_BORDER: f64 = 0.2;
 /// So large a share of the gaps must be such before a train counts as handed on in batches.
 const IN_BATCHES: f64 = 0.25;
 /// Batches come evenly if their spacing varies no more than this share of itself (median absolute deviation).
@@ -22,16 +28,19 @@ const SEVERAL: f64 = 1.7;
 /// Batches that a statement needs.
 const LEAST: usize = 6;
 
-/// The time between batches at a high packet rate, if packets come in even batches. Only the second half of each
+/// The time between batches at a high packet rate, if packets come in even batches; `together` is the share of their
+/// spacing below which packets belong together. Only the second half of each
 /// train counts: what adapts to the rate has done so by then.
-pub(super) fn batch_period(trains: &[LongTrain], resolution: f64) -> Option<Estimate> {
-    let (mut spacings, mut gaps, mut close) = (Vec::new(), 0, 0);
+pub(super) fn batch_period(trains: &[LongTrain], together: f64, resolution: f64) -> Option<Estimate> {
+    let (mut spacings, mut gaps, mut close, mut near) = (Vec::new(), 0, 0, 0);
     for train in trains {
         let half = &train.stamps[train.stamps.len() / 2..];
         let mut start = None;
         for pair in half.windows(2) {
             gaps += 1;
-            if pair[1] - pair[0] < TOGETHER * train.spacing {
+            let border = together * train.spacing;
+            near += usize::from((pair[1] - pair[0] - border).abs() < NEAR_BORDER * border);
+            if pair[1] - pair[0] < border {
                 close += 1;
                 continue;
             }
@@ -41,7 +50,8 @@ pub(super) fn batch_period(trains: &[LongTrain], resolution: f64) -> Option<Esti
         }
     }
     let in_batches = close as f64 >= IN_BATCHES * f64::from(gaps);
-    if !in_batches || spacings.len() < LEAST {
+    let apart = together == TOGETHER || near as f64 <= BORDER * f64::from(gaps);
+    if !in_batches || !apart || spacings.len() < LEAST {
         return None;
     }
     let sampled = quantile_interval(&sorted(&spacings), 0.5)?;
@@ -65,7 +75,7 @@ mod tests {
 
     #[test]
     fn batches_show_the_period() {
-        let found = |behaviour| batch_period(&[train(behaviour), train(behaviour)], 1.0);
+        let found = |behaviour| batch_period(&[train(behaviour), train(behaviour)], TOGETHER, 1.0);
         assert_eq!(found(Behaviour::Throttle(150e3)).unwrap().value, 150e3);
         // The next packet after the timer starts the next: 150 us and up to one spacing.
         assert_eq!(found(Behaviour::Hold(150e3)).unwrap().value, 160e3);

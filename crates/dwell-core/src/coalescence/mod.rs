@@ -30,6 +30,8 @@ mod behaviour;
 mod fit;
 mod kind;
 mod long;
+mod replies;
+mod scatter;
 
 pub use behaviour::Behaviour;
 pub use fit::{Fit, Sample};
@@ -45,7 +47,9 @@ use crate::train::{Departure, Direction, Fleet, Observation, Packet, PathFacts, 
 use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};
 use fit::Known;
 use long::LongTrain;
+use replies::Replies;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What other methods must know of coalescence: how long a packet of a pair may be held after a rest.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,11 +69,13 @@ pub struct CoalescenceConfig {
     pub reach: Nanos,
     /// Which of the receiver's stamps are read; `None`: the kernel's where there are any, else the program's.
     pub stamps: Option<Vantage>,
+    /// Whether the stamps are those of the replies that the host's kernel sent back, taken here.
+    pub replies: bool,
 }
 
 impl Default for CoalescenceConfig {
     fn default() -> Self {
-        Self { pause: Nanos::from_millis(4), reach: Nanos::from_micros(1_500), stamps: None }
+        Self { pause: Nanos::from_millis(4), reach: Nanos::from_micros(1_500), stamps: None, replies: false }
     }
 }
 
@@ -80,9 +86,15 @@ pub const QUANTITIES: [Quantity; 4] =
 /// Short trains of each round, of which there are [`ROUNDS`].
 const ROUND: usize = 36;
 const ROUNDS: usize = 4;
-/// Packets of a long train, and how far apart they are sent where the path lets them.
+/// Packets of a long train. A host that does not know of being measured is asked for less at once.
 const LONG: usize = 320;
-const SPACING: Nanos = Nanos::from_micros(10);
+const LONG_OF_REPLIES: usize = 160;
+/// Such a train tells something from so many packets on.
+const LONG_ENOUGH: usize = 40;
+/// Batches are told apart where replies take no more than this share of the time between requests.
+pub const REPLIES_TAKE: f64 = 1.0 / 3.5;
+/// The latter.
+pub const SPACING: Nanos = Nanos::from_micros(10);
 /// Periods below this are not told from what kernels themselves take for a packet: over veth, without any NIC, packets
 /// sent up to 12 us apart were seen to come together.
 const SHORTEST: f64 = 15_000.0;
@@ -174,23 +186,56 @@ impl Coalescence {
         &self.seen().short
     }
 
+    /// Those of them that count.
+    fn counted(&self) -> Cow<'_, [Sample]> {
+        match self.config.replies {
+            true => replies::prompt(self.samples()).into(),
+            false => self.samples().into(),
+        }
+    }
+
+    fn replies(&self) -> Option<Replies> {
+        self.config.replies.then(|| Replies::of(self.samples(), &self.counted()))
+    }
+
+    /// How close together packets are stamped that came at once.
+    fn spacing(&self) -> f64 {
+        self.replies().map_or(0.0, |replies| replies.spacing)
+    }
+
     /// The smallest dispersion that can tell anything.
     fn least(&self) -> f64 {
-        self.floor.as_f64().max(1_000.0)
+        self.floor.as_f64().max(1_000.0).max(self.spacing())
     }
 
     fn known(&self) -> Known {
-        let least = quantile(&self.samples().iter().map(|s| s.dispersion).collect::<Vec<_>>(), 0.02);
-        let least = least.unwrap_or(0.0).max(self.floor.as_f64());
+        let least = quantile(&self.counted().iter().map(|s| s.dispersion).collect::<Vec<_>>(), 0.02);
+        let (floor, replies) = (self.floor.as_f64(), self.replies());
+        let spacing = replies.map_or(0.0, |replies| replies.spacing);
+        let least = least.unwrap_or(0.0).max(floor).max(spacing);
         let resolution = self.resolution.as_f64();
         let shortest = (1.25 * least + 3.0 * resolution).max(SHORTEST);
-        Known { resolution, floor: self.floor.as_f64(), shortest }
+        Known { resolution, floor, shortest, replies }
     }
 
     /// What the short trains say.
     #[must_use]
     pub fn fit(&self) -> Option<Fit> {
-        Fit::of(self.samples(), self.known())
+        self.explained_with().map(|(fit, _)| fit)
+    }
+
+    /// The same, and what had to be taken for known.
+    fn explained_with(&self) -> Option<(Fit, Known)> {
+        let (samples, known) = (self.counted(), self.known());
+        // Replies show how far apart they came back, not how far apart requests arrived: no further, where the links
+        // back are no faster.
+        let shares: &[f64] = if self.config.replies { &[0.0, 0.5, 1.0] } else { &[0.0] };
+        let floors = shares.iter().map(|share| known.floor.max(share * self.spacing()));
+        let fits = floors.filter_map(|floor| {
+            let known = Known { floor, ..known };
+            Some((Fit::of(&samples, known)?, known))
+        });
+        fits.max_by(|(one, _), (other, _)| one.gain.total_cmp(&other.gain))
     }
 
     fn short(&self, dispersion: f64) -> Departure {
@@ -201,9 +246,10 @@ impl Coalescence {
     }
 
     fn long(&self) -> Departure {
-        let hold = SPACING.max(Nanos::from_f64(1.1 * self.floor.as_f64()));
+        let apart = (1.1 * self.floor.as_f64()).max(self.spacing() / REPLIES_TAKE);
+        let hold = SPACING.max(Nanos::from_f64(apart));
         let packet = |place| Packet { size: self.size, hold: if place == 0 { Nanos::ZERO } else { hold } };
-        let packets = (0..LONG).map(packet).collect();
+        let packets = (0..if self.config.replies { LONG_OF_REPLIES } else { LONG }).map(packet).collect();
         Departure { pause: self.pause, train: Train { direction: Direction::Forward, packets } }
     }
 
@@ -251,9 +297,9 @@ impl Coalescence {
     }
 
     fn changed(&self) -> Option<[Fit; 2]> {
-        let samples = self.samples();
+        let samples = self.counted();
         let (first, last) = (samples.first()?.at, samples.last()?.at);
-        let known = self.known();
+        let (whole, known) = self.explained_with()?;
         let split = |share: f64| {
             let border = first + share * (last - first);
             let place = samples.iter().position(|sample| sample.at > border)?;
@@ -274,7 +320,9 @@ impl Coalescence {
                 let log = |fit: &Fit| fit::log_likelihood(samples, known, fit.behaviour);
                 Some(log(own)? > log(other)? + PREFERS)
             };
-            let sure = prefers(early, one, other)? && prefers(late, other, one)?;
+            // What explains all of the run as well as that leaves no change to believe in.
+            let differs = prefers(early, one, &whole)? || prefers(late, other, &whole)?;
+            let sure = differs && prefers(early, one, other)? && prefers(late, other, one)?;
             ((apart || one.behaviour.kind() != other.behaviour.kind()) && sure).then_some(fits)
         };
         [0.3, 0.5, 0.7].into_iter().find_map(split)
@@ -311,12 +359,17 @@ impl Coalescence {
         if self.vantage() != Vantage::Capture || matches!(behaviour.kind(), Kind::Hold | Kind::Deferred) {
             return None;
         }
-        let fast = long::batch_period(&self.seen().long, self.resolution.as_f64())?;
+        let batches = |together| long::batch_period(&self.seen().long, together, self.resolution.as_f64());
+        let late = || self.config.replies.then(|| batches(long::TOGETHER_IF_LATE)).flatten();
+        let fast = batches(long::TOGETHER).or_else(late)?;
         (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold())).then_some(fast)
     }
 
     /// How close together packets came to the receiver, where nothing held them back.
     fn closest(&self) -> f64 {
+        if self.config.replies {
+            return self.least();
+        }
         let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
         half_sample_mode(&bursts).unwrap_or(0.0).max(self.least())
     }
@@ -354,8 +407,10 @@ impl Method for Coalescence {
             return Step::Done;
         }
         let mut fleet: Fleet = self.dispersions().into_iter().map(|x| self.short(x)).collect();
-        if self.rounds < 2 {
-            fleet.extend((0..3).map(|_| self.long()));
+        // How far apart replies leave must be known before.
+        let (rounds, count) = if self.config.replies { (1..3, 2) } else { (0..2, 3) };
+        if rounds.contains(&self.rounds) {
+            fleet.extend((0..count).map(|_| self.long()));
         }
         self.rounds += 1;
         self.sent += ROUND;
@@ -394,7 +449,7 @@ impl Method for Coalescence {
                     gap: *gap,
                     next: gaps.get(1).map(|gap| (left(2), *gap)),
                 }),
-                gaps if gaps.len() + 1 >= LONG / 2 => {
+                gaps if gaps.len() + 1 >= if self.config.replies { LONG_ENOUGH } else { LONG / 2 } => {
                     let mut stamps = vec![0.0];
                     gaps.iter().for_each(|gap| stamps.push(stamps[stamps.len() - 1] + gap));
                     let spacing = (departed(fates.len() - 1) - departed(0)).as_f64() / gaps.len() as f64;

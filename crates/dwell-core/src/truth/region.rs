@@ -73,6 +73,8 @@ pub struct Ground {
     pub adapting: Option<Adapting>,
     /// From the first probe of the measurement to the last.
     pub span: Nanos,
+    /// The least time between two replies of the host's kernel, where those are stamped; zero where arrivals are.
+    pub spacing: Nanos,
 }
 
 /// A link as cross traffic leaves it.
@@ -105,10 +107,12 @@ impl Ground {
         self.links.iter().filter_map(|link| link.rate).min()
     }
 
-    /// The smallest dispersion that the path delivers: a smallest packet and its gap on the narrowest link.
+    /// The smallest dispersion that the path delivers: a smallest packet and its gap on the narrowest link. Replies are
+    /// no closer than their kernel sends them.
     #[must_use]
     pub fn smallest_dispersion(&self) -> f64 {
-        self.narrow().map_or(0.0, |rate| rate.nanos_for(self.min_size + INTER_FRAME_GAP))
+        let link = self.narrow().map_or(0.0, |rate| rate.nanos_for(self.min_size + INTER_FRAME_GAP));
+        link.max(self.spacing.as_f64())
     }
 
     /// What a packet of `size` and the gap after it take on the end link; `None`: it is unshaped.
@@ -285,6 +289,7 @@ mod tests {
             polls: 1,
             adapting: None,
             span: Nanos::from_secs(2),
+            spacing: Nanos::ZERO,
         }
     }
 

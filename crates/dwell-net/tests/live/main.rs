@@ -1,6 +1,7 @@
 //! Agents and live paths, in good conditions and in bad.
 
 mod adversity;
+mod agentless;
 mod bench;
 mod echo;
 mod loopback;

@@ -5,9 +5,12 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 
 /// The near end's address.
-const NEAR: &str = "10.77.0.1";
+pub(crate) const NEAR: &str = "10.77.0.1";
 /// The far end's address.
 pub(crate) const FAR: &str = "10.77.0.2";
+/// The same over IPv6.
+pub(crate) const FAR6: &str = "fd77::2";
+const NEAR6: &str = "fd77::1";
 
 /// Runs `near` and `far` in two namespaces, as long as the nearer one takes; `far` gets a flag to look at. `None`
 /// where namespaces are not permitted, or there is no `ip` to build the pair with.
@@ -25,6 +28,7 @@ pub(crate) fn between<T: Send>(
             let _ = tell.send(entered.then(nix::unistd::gettid));
             if going.recv().is_ok() {
                 ip(&format!("address add {FAR}/24 dev far"));
+                ip(&format!("address add {FAR6}/64 dev far nodad"));
                 ip("link set far up");
                 far(stop);
             }
@@ -36,7 +40,9 @@ pub(crate) fn between<T: Send>(
                 return None;
             }
             ip(&format!("address add {NEAR}/24 dev near"));
+            ip(&format!("address add {NEAR6}/64 dev near nodad"));
             ip("link set near up");
+            ip("link set lo up");
             go.send(()).ok()?;
             Some(near())
         });

@@ -40,6 +40,9 @@ pub struct HostSpec {
     pub turn_round: Times,
     /// What the program does between having a packet and its stamp.
     pub spin: Times,
+    /// What the kernel takes to answer a packet by itself (an echo request, a SYN), one after the other: from having
+    /// it to the reply's departure.
+    pub answer: Times,
     /// As a sender: from the program's stamp to the driver.
     pub send: Times,
     /// By how much each stamp is too late, beside what the clock does to all of them alike.
@@ -63,6 +66,7 @@ impl Default for HostSpec {
             service: Times::Fixed(Nanos(800)),
             turn_round: Times::Fixed(Nanos(300)),
             spin: Times::default(),
+            answer: Times::Fixed(Nanos(3_000)),
             send: Times::Normal { mean: Nanos(5_000), deviation: Nanos(300) },
             stamp_error: Times::default(),
             clock: ClockSpec::default(),

@@ -1,7 +1,7 @@
 //! What the verbs share about interrupt coalescence: they find out whether the receiver holds packets back before
 //! they look for anything else that would be mistaken for it.
 
-use crate::run::{Finished, Run};
+use crate::run::Run;
 use anyhow::Result;
 use dwell_core::coalescence::Coalescence;
 use dwell_core::{Finding, PathFacts, Quantity, Report, Unit};
@@ -25,9 +25,9 @@ pub(crate) fn measure_coalescence(run: &mut Run) -> Result<(Report, Duration)> {
 }
 
 /// `coalescence` of a JSON document: `present` and `kind` are null where they could not be told, and `reason` says why.
-pub(crate) fn document(finished: &Finished) -> Value {
+pub(crate) fn document(report: Option<&Report>) -> Value {
     let finding = |quantity| {
-        finished.report(STAGE).map_or_else(
+        report.map_or_else(
             || Finding::unmeasurable("this run did not look for interrupt coalescence"),
             |report| report.finding(quantity),
         )

@@ -1,6 +1,7 @@
 //! One file a verb. Those that measure share one face, so that a live run and a replay are one piece of code.
 
 pub(crate) mod agent;
+pub(crate) mod agentless;
 pub(crate) mod capacity;
 pub(crate) mod coalescence;
 pub(crate) mod delay;
@@ -25,6 +26,7 @@ use anyhow::{Result, bail};
 use dwell_core::{Finding, Quantity, Report, Vantage};
 use dwell_store::Ask;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// A verb that measures something.
@@ -59,6 +61,17 @@ pub(crate) trait Measuring {
 /// Measures a target from the command line.
 pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output) -> Result<()> {
     let world = target.open(output.seed)?;
+    measure_in(verb, world, target, BTreeMap::new(), output)
+}
+
+/// Measures what the command line named in a world that was opened for it; a record keeps `settings` too.
+pub(crate) fn measure_in(
+    verb: &dyn Measuring,
+    world: Box<dyn World>,
+    target: &TargetArgs,
+    settings: BTreeMap<String, String>,
+    output: &Output,
+) -> Result<()> {
     let (method, stamps) = verb.method();
     let ask = Ask {
         verb: verb.verb().to_owned(),
@@ -66,7 +79,7 @@ pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output
         method: method.map(str::to_owned),
         stamps,
         seed: output.seed,
-        config: target.load.config(),
+        config: target.load.config().into_iter().chain(settings).collect(),
     };
     conclude(verb, world, ask, target.load.max_load, output)
 }

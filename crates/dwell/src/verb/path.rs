@@ -126,7 +126,7 @@ impl Measuring for Path {
                 document.insert(stage.replace('-', "_"), Value::Object(findings));
             }
         }
-        document.insert("coalescence".into(), coalescence::document(finished));
+        document.insert("coalescence".into(), coalescence::document(finished.report(coalescence::STAGE)));
         document.insert("kernel_truth".into(), kernel_truth(finished, KNEE.name()));
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())

@@ -1,8 +1,9 @@
 //! `dwell ppt`: how long the remote host keeps a packet.
 
+use super::agentless::{AgentlessPpt, Asked, USUALLY_CLOSED};
 use super::capacity::{STAGE, measure_end_link};
 use super::coalescence::{self, measure_coalescence};
-use super::{Measuring, insert_findings, measure, warnings};
+use super::{Measuring, insert_findings, measure, measure_in, warnings};
 use crate::cli::Output;
 use crate::picture::{Gaps, Histogram, Panel};
 use crate::run::{Finished, Run};
@@ -11,6 +12,7 @@ use crate::target::TargetArgs;
 use crate::waterfall::Extent;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use dwell_core::host::AgentlessConfig;
 use dwell_core::host::knee::{Knee, KneeConfig};
 use dwell_core::host::{Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{Finding, Method, Nanos, PathFacts, Quantity, Report, Vantage, gap, truth};
@@ -24,11 +26,15 @@ use std::fmt::Write as _;
 /// the program waiting: the application stage, from socket queue to program. What the kernel does before that is
 /// invisible from afar, so the whole packet processing time is bounded from below. `salehin2015` and `salehin2017`
 /// are the published estimators.
+///
+/// `--agentless` measures any host that answers echo requests or SYNs: how its NIC gathers packets, and what its kernel
+/// takes for one. Of its programs nothing is seen. The host is asked for about a minute.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell ppt 192.0.2.7                                     the application stage of a host with an agent
   dwell ppt 192.0.2.7 --plot sweep.svg                    with a picture of the sweep
   dwell ppt 192.0.2.7 --method salehin2015 --stamps capture
+  dwell ppt 192.0.2.7 --agentless icmp                    a host without an agent
   dwell ppt scenarios/lan-100m.toml --on sim --json       in the simulator, as JSON")]
 pub(crate) struct PptArgs {
     #[command(flatten)]
@@ -41,6 +47,25 @@ pub(crate) struct PptArgs {
     /// Which of the receiver's stamps to read
     #[arg(long, value_enum, default_value_t = Stamps::Application)]
     stamps: Stamps,
+
+    /// Measure a host without an agent, by what its kernel answers (needs CAP_NET_RAW)
+    #[arg(long, value_enum, value_name = "REQUEST", conflicts_with_all = ["method", "stamps"])]
+    agentless: Option<Asked>,
+
+    /// TCP port of that host; a closed one tells most
+    #[arg(long, value_name = "PORT", default_value_t = USUALLY_CLOSED, requires = "agentless",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    target_port: u16,
+
+    /// Pairs of requests a second that it is asked at most, from 0.1 to 1000
+    #[arg(long, value_name = "NUMBER", default_value_t = AgentlessConfig::DEFAULT_RATE, requires = "agentless",
+          value_parser = rate)]
+    pairs_per_second: f64,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| format!("{text} is not a number"))?;
+    if (0.1..=1_000.0).contains(&rate) { Ok(rate) } else { Err("a rate is from 0.1 to 1000".to_owned()) }
 }
 
 /// The methods for a host's packet processing time.
@@ -116,6 +141,11 @@ impl PptMethod {
 
 impl PptArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if let Some(asked) = self.agentless {
+            let verb = AgentlessPpt::new(asked.into(), self.pairs_per_second);
+            let world = self.target.ask(asked.into(), self.target_port, output.seed)?;
+            return measure_in(&verb, world, &self.target, verb.config(), output);
+        }
         measure(&Ppt::new(self.method, self.stamps.into()), &self.target, output)
     }
 }
@@ -177,7 +207,7 @@ impl Measuring for Ppt {
         insert_findings(document, report, &QUANTITIES)?;
         let capacity = end_link(finished).unwrap_or_else(|| report.finding(Quantity::EndLinkCapacity));
         document.insert("end_link_capacity".into(), serde_json::to_value(capacity)?);
-        document.insert("coalescence".into(), coalescence::document(finished));
+        document.insert("coalescence".into(), coalescence::document(finished.report(coalescence::STAGE)));
         document.insert("kernel_truth".into(), kernel_truth(finished, self.method.name()));
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())

@@ -1,5 +1,6 @@
 //! `dwell replay`: the same analysis, or another, on recorded data.
 
+use super::agentless::AgentlessPpt;
 use super::capacity::Capacity;
 use super::delay::Delay;
 use super::path::Path;
@@ -48,20 +49,20 @@ impl ReplayArgs {
             if !self.partial {
                 return Err(cut.into());
             }
-            let count = record.passages.len() + record.echoes.len() + record.events.len();
-            let note = format!("{count} passages, echoes or events of a run that did not end");
+            let seen = record.passages.len() + record.echoes.len() + record.events.len();
+            let note = format!("{seen} passages, echoes or events of a run that did not end");
             record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
         }
-        if let verb @ ("local" | "echo") = record.header.ask.verb.as_str() {
+        let verb = record.header.ask.verb.clone();
+        if verb == "local" || verb == "echo" {
             if self.method.is_some() || self.stamps.is_some() {
                 let text = format!("a record of `dwell {verb}` has no trains for another method");
                 return Err(bad_argument(anyhow!("{}: {text}", self.file.display())));
             }
-            return if verb == "echo" {
-                super::echo::replay(record, output)
-            } else {
-                super::local::replay(record, output)
+            return match verb.as_str() {
+                "local" => super::local::replay(record, output),
+                _ => super::echo::replay(record, output),
             };
         }
         let no_facts = || anyhow!("{}: line 1: the record says nothing of the path", self.file.display());
@@ -76,6 +77,15 @@ impl ReplayArgs {
 
     /// The analysis that was asked for, now or then.
     fn verb(&self, recorded: &Ask) -> Result<Box<dyn Measuring>> {
+        if let Some(agentless) = AgentlessPpt::recorded(&recorded.config) {
+            if self.method.is_some() || self.stamps.is_some() {
+                return Err(bad_argument(anyhow!(
+                    "{}: the host of that run had no agent, and the stamps are of its replies: no other method reads them",
+                    self.file.display()
+                )));
+            }
+            return Ok(Box::new(agentless));
+        }
         let stamps = self.stamps.map_or(recorded.stamps, Vantage::from);
         if self.method.is_some() || self.stamps.is_some() || recorded.verb == "ppt" {
             let then = recorded.method.as_deref().and_then(|name| PptMethod::from_str(name, false).ok());

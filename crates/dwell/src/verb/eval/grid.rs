@@ -129,6 +129,11 @@ impl Grid {
             if grid.methods.is_empty() && block.methods.is_empty() && block.echo.is_empty() {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
+            let methods = if block.methods.is_empty() { &grid.methods } else { &block.methods };
+            let asking = methods.iter().filter(|method| method.name.request().is_some()).count();
+            if asking != 0 && asking != methods.len() {
+                return wrong(block, "methods with and without an agent need blocks of their own");
+            }
         }
         for published in &grid.published {
             if let Some(problem) = published.problem(&names) {

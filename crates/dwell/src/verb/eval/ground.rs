@@ -1,6 +1,7 @@
 //! The facts of a scenario that decide which quantities can be identified.
 
 use super::grid::EvalWorld;
+use dwell_core::coalescence::{REPLIES_TAKE, SPACING};
 use dwell_core::truth::{Adapting, Crossed, Ground};
 use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
 use dwell_core::{Bytes, Nanos};
@@ -28,7 +29,26 @@ pub(super) fn of(scenario: &Scenario, world: EvalWorld) -> Ground {
         polls: if let NicSpec::Deferred { polls, .. } = host.nic { polls } else { 1 },
         adapting: adapting(&host.nic, fastest),
         span: Nanos::ZERO,
+        spacing: Nanos::ZERO,
     }
+}
+
+/// The same where the destination's kernel answers, and the source's stamps the replies, which cross the links of both
+/// ways. In the lab, what the kernel takes for an answer is left out: it is less than what counts there.
+pub(super) fn answering(scenario: &Scenario, world: EvalWorld) -> Ground {
+    let (near, far) = (&scenario.source, &scenario.destination);
+    let forth = of(scenario, world);
+    let links = [forth.links.clone(), crossed(&scenario.reverse_links())].concat();
+    let spacing = if world == EvalWorld::Sim { far.answer.median() } else { Nanos::ZERO };
+    let ground = Ground {
+        links,
+        resolution: near.clock.resolution,
+        kernel_stamps: near.kernel_stamps,
+        spacing,
+        ..forth
+    };
+    let between = ground.smallest_dispersion() / REPLIES_TAKE;
+    Ground { adapting: adapting(&far.nic, 1e9 / between.max(SPACING.as_f64())), ..ground }
 }
 
 /// The period at low rates and at `fastest` packets per second, by the rule of [`NicSpec::Adaptive`].

@@ -106,13 +106,25 @@ impl Judge<'_> {
     fn one(&self, bed: &Bed, condition: &Condition, place: &Place) -> Result<Judged> {
         let seed = place.seed(self.seed);
         let ask = Ask { verb: "eval".to_owned(), seed, ..Ask::default() };
-        let mut run = Run::inner(bed.open(seed)?, ask, self.share);
         let mut witness = Witness {
             judge: self,
             condition,
             ground: ground::of(&condition.scenario, self.grid.world),
             judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
         };
+        if condition.methods.iter().any(|spec| spec.name.request().is_some()) {
+            witness.ground = ground::answering(&condition.scenario, self.grid.world);
+            for (spec, request) in
+                condition.methods.iter().filter_map(|spec| Some((spec, spec.name.request()?)))
+            {
+                let mut run = Run::inner(bed.ask(request, seed)?, ask.clone(), self.share);
+                let mut method = spec.build(seed, run.facts(), None);
+                let (report, took) = run.measure(spec.name.stage(), &mut *method)?;
+                witness.hears(&run, spec, spec.name.stage(), &report, took);
+            }
+            return Ok(witness.judged);
+        }
+        let mut run = Run::inner(bed.open(seed)?, ask, self.share);
         // First of all, for its capacity is what the others build on; judged only where the grid asks.
         let (end_link, took) = capacity::measure_end_link(&mut run)?;
         let mut known = None;

@@ -1,9 +1,11 @@
 //! The methods that a grid names, with what they read and what they rest on.
 
 use crate::verb::ppt::PptMethod;
-use crate::verb::{capacity, coalescence, delay};
+use crate::verb::{agentless, capacity, coalescence, delay};
 use dwell_core::capacity::EndLink;
 use dwell_core::delay::{OneWayDelay, OneWayDelayConfig};
+use dwell_core::host::AgentlessConfig;
+use dwell_core::host::agentless::Request;
 use dwell_core::{Finding, Method, Nanos, PathFacts, Vantage};
 use serde::Deserialize;
 
@@ -19,6 +21,8 @@ pub(super) struct MethodSpec {
     probes: Option<usize>,
     /// Seconds over which `delay` spreads its packets, where that is to be other than usual.
     seconds: Option<u32>,
+    /// Pairs of requests a second, where an `agentless` one is to ask for others than usual.
+    pairs_per_second: Option<f64>,
 }
 
 /// Every method that can be judged.
@@ -31,6 +35,8 @@ pub(super) enum MethodName {
     EndLink,
     Coalescence,
     Delay,
+    AgentlessIcmp,
+    AgentlessTcp,
 }
 
 impl MethodName {
@@ -43,6 +49,17 @@ impl MethodName {
             Self::EndLink => capacity::STAGE,
             Self::Coalescence => coalescence::STAGE,
             Self::Delay => delay::STAGE,
+            Self::AgentlessIcmp => agentless::stage(Request::Icmp),
+            Self::AgentlessTcp => agentless::stage(Request::Tcp),
+        }
+    }
+
+    /// What the host is asked, where it takes no agent.
+    pub(super) const fn request(self) -> Option<Request> {
+        match self {
+            Self::AgentlessIcmp => Some(Request::Icmp),
+            Self::AgentlessTcp => Some(Request::Tcp),
+            _ => None,
         }
     }
 }
@@ -57,6 +74,10 @@ impl MethodSpec {
             MethodName::Salehin2017 => ppt(PptMethod::Salehin2017),
             MethodName::EndLink => Box::new(EndLink::new(Default::default(), facts)),
             MethodName::Coalescence => Box::new(coalescence::build(facts)),
+            MethodName::AgentlessIcmp | MethodName::AgentlessTcp => {
+                let rate = self.pairs_per_second.unwrap_or(AgentlessConfig::DEFAULT_RATE);
+                Box::new(agentless::build(rate, facts))
+            }
             // From application stamps alone, the receiving host's share is what knee found; else its kernel's stamps.
             MethodName::Delay => {
                 let correction = delay::correction(stage.filter(|_| self.needs_stage()));

@@ -167,7 +167,9 @@ pub(super) fn wrapped(sentence: &str) -> String {
         if full {
             lines.push(String::from(" "));
         }
-        lines.extend(lines.pop().map(|line| format!("{line} {word}")));
+        if let Some(line) = lines.last_mut() {
+            *line = format!("{line} {word}");
+        }
     }
     lines.join("\n")
 }

@@ -1,0 +1,94 @@
+//! What is found of a simulated host without an agent, against what the scenario says.
+
+use dwell_core::coalescence::Kind;
+use dwell_core::host::agentless::{Agentless, AgentlessConfig, Request};
+use dwell_core::{Finding, Nanos, Path as _, Quantity, Report, run};
+use dwell_sim::{AnsweringPath, Scenario};
+
+const FAST: &str = "[[links]]\nrate = '1 Gb/s'\npropagation = '50 us'\n[[links]]\nrate = '1 Gb/s'\n";
+const SLOW: &str = "[[links]]\nrate = '1 Gb/s'\npropagation = '50 us'\n[[links]]\nrate = '100 Mb/s'\n";
+const BUSY: &str = "[[links]]\nrate = '1 Gb/s'\npropagation = '50 us'\n\
+    [[links.cross]]\nkind = 'poisson'\nload = 0.3\n[[links]]\nrate = '100 Mb/s'\n";
+
+fn measured(links: &str, destination: &str, request: Request, seed: u64) -> Report {
+    let text = format!("name = 'test'\n{links}[destination]\n{destination}\n");
+    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let mut path = AnsweringPath::new(&scenario, seed, request);
+    let mut method = Agentless::new(AgentlessConfig::default(), &path.facts());
+    let effort = run(&mut method, &mut path, None, |_| {}).unwrap();
+    let rate = effort.packets as f64 / effort.span.as_secs_f64();
+    assert!(rate <= 20.0, "{rate} packets a second");
+    assert!(effort.span < Nanos::from_secs(62), "{}", effort.span);
+    dwell_core::Method::report(&method)
+}
+
+fn kind(report: &Report) -> Option<Kind> {
+    report.finding(Quantity::CoalescenceKind).estimate().and_then(Kind::of_code)
+}
+
+#[track_caller]
+fn finds(destination: &str, expected: Kind, period_us: f64) {
+    for (links, request, seed) in [
+        (FAST, Request::Icmp, 1),
+        (SLOW, Request::Icmp, 2),
+        (SLOW, Request::Tcp, 3),
+        (BUSY, Request::Icmp, 4),
+    ] {
+        let found = measured(links, destination, request, seed);
+        assert_eq!(kind(&found), Some(expected), "{destination}, seed {seed}: {found:?}");
+        let period = found.finding(Quantity::CoalescencePeriod).estimate().unwrap() / 1e3;
+        assert!((period / period_us - 1.0).abs() < 0.1, "{destination}, seed {seed}: {period} us");
+    }
+}
+
+#[test]
+fn each_kind_and_its_period() {
+    finds("nic = { hold = { period = '50 us' } }", Kind::Hold, 50.0);
+    finds("nic = { hold = { period = '250 us', frames = 16 } }", Kind::Hold, 250.0);
+    finds("nic = { throttle = { period = '125 us' } }", Kind::Throttle, 125.0);
+    finds("nic = { deferred = { period = '60 us', polls = 3 } }", Kind::Deferred, 60.0);
+    finds("nic = { adaptive = { least = '40 us', most = '200 us', fast = 30000 } }", Kind::Adaptive, 200.0);
+}
+
+#[test]
+fn no_coalescence_is_told_as_such() {
+    for (links, seed) in [(FAST, 1), (SLOW, 2), (BUSY, 3)] {
+        let found = measured(links, "nic = 'none'", Request::Icmp, seed);
+        assert_eq!(kind(&found), Some(Kind::None), "seed {seed}: {found:?}");
+    }
+}
+
+#[test]
+fn the_service_time_is_told_where_no_link_hides_it() {
+    for nic in ["'none'", "{ throttle = { period = '125 us' } }"] {
+        let host = format!("nic = {nic}\nanswer = '4 us'");
+        let free = measured(FAST, &host, Request::Icmp, 1).finding(Quantity::KernelServiceTime);
+        assert_eq!(free.holds(4_000.0), Some(true), "{free:?}");
+        assert!(matches!(free, Finding::Value { .. }), "{free:?}");
+        let hidden = measured(SLOW, &host, Request::Icmp, 1).finding(Quantity::KernelServiceTime);
+        assert!(matches!(hidden, Finding::Bound { .. }), "{hidden:?}");
+        assert_eq!(hidden.holds(4_000.0), Some(true), "{hidden:?}");
+    }
+}
+
+#[test]
+fn what_no_reply_tells_is_not_claimed() {
+    let found = measured(FAST, "nic = { hold = { period = '100 us' } }", Request::Icmp, 1);
+    for quantity in [Quantity::ApplicationStage, Quantity::ServiceTime, Quantity::DifferentialPpt] {
+        assert!(matches!(found.finding(quantity), Finding::Unmeasurable { .. }), "{quantity:?}");
+    }
+    // Held for 100 us at least, whatever follows.
+    let whole = found.finding(Quantity::PptHeading);
+    assert_eq!(whole.holds(133_000.0), Some(true), "{whole:?}");
+    assert_eq!(whole.holds(90_000.0), Some(false), "{whole:?}");
+    // 50 us each way, the hold, kernel, answer.
+    let least = found.finding(Quantity::RoundTripMinimum).estimate().unwrap();
+    assert!((least - 205_000.0).abs() < 5_000.0, "{least}");
+}
+
+#[test]
+fn a_host_that_loses_packets_is_still_told() {
+    let links = "[[links]]\nrate = '1 Gb/s'\npropagation = '50 us'\nloss = 0.02\n";
+    let found = measured(links, "nic = { throttle = { period = '100 us' } }", Request::Icmp, 5);
+    assert_eq!(kind(&found), Some(Kind::Throttle), "{found:?}");
+}
