@@ -1,6 +1,5 @@
 //! Echoes in a lab: probes from the source, a tap on the last link, and who answers at the destination.
 
-use crate::echo_watch::Watch;
 use crate::error::LabError;
 use crate::lab::{LabOptions, fixed_spin};
 use crate::namespace::Worker;
@@ -9,7 +8,6 @@ use crate::testbed::{Carriage, Testbed};
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place};
 use dwell_core::Nanos;
 use dwell_core::echo::{Asked, Exchange, Tally};
-use dwell_core::inside::Journey;
 use dwell_net::echo::{Asking, EchoProber, EchoTap, Responder, ResponderConfig, Transport, ask};
 use dwell_sim::Scenario;
 use std::net::{IpAddr, SocketAddr};
@@ -33,9 +31,6 @@ pub struct EchoHeard {
     pub tap: (Vec<Exchange>, Tally),
     /// At the destination's own interface.
     pub host: (Vec<Exchange>, Tally),
-    /// How packets went through the destination, on the clock of the taps' stamps; why not, where they could not be
-    /// watched, and empty where nobody asked.
-    pub inside: Result<Vec<Journey>, String>,
 }
 
 impl EchoLab {
@@ -87,16 +82,11 @@ impl EchoLab {
         Ok(lab)
     }
 
-    /// Asks, and tells what was heard; with `watch`, of the destination's inside too.
+    /// Asks, and tells what was heard.
     ///
     /// # Errors
     /// When nobody can be asked, or a part of the lab failed.
-    pub fn run(
-        &self,
-        asking: Asking,
-        watch: bool,
-        told: &mut (dyn FnMut(u32) + Send),
-    ) -> Result<EchoHeard, LabError> {
+    pub fn run(&self, asking: Asking, told: &mut (dyn FnMut(u32) + Send)) -> Result<EchoHeard, LabError> {
         let wiring = &self.testbed.wiring;
         let open = |port: &'static str| {
             let asked = self.asked;
@@ -104,7 +94,6 @@ impl EchoLab {
         };
         let last = wiring.nodes.last().unwrap_or(&wiring.source);
         let mut taps = [last.within(open(DOWN_PORT))?, wiring.destination.within(open(HOST_PORT))?];
-        let watch = watch.then(|| Watch::start(&wiring.destination, self.asked)).transpose()?;
         let cores = self.testbed.cores;
         wiring.source.within(|| {
             settle(Role::Sender, cores);
@@ -115,9 +104,8 @@ impl EchoLab {
         if let Some(failure) = self.testbed.failure() {
             return Err(failure);
         }
-        let inside = watch.map_or(Ok(Ok(Vec::new())), Watch::finish)?;
         let [tap, host] = taps.map(EchoTap::finish);
-        Ok(EchoHeard { tap, host, inside })
+        Ok(EchoHeard { tap, host })
     }
 
     /// The destination's address, inside the lab.

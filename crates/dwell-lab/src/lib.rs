@@ -19,7 +19,6 @@ mod check_table;
 mod client;
 mod cross;
 mod echo_lab;
-mod echo_watch;
 mod error;
 mod forwarder;
 mod lab;

@@ -20,7 +20,7 @@ fn heard(spin: &str, asked: Asked, ipv6: bool) -> Option<EchoHeard> {
         other => other.unwrap(),
     };
     let asking = Asking { count: 60, interval: Nanos::from_millis(2) };
-    let heard = lab.run(asking, false, &mut |_| {}).unwrap();
+    let heard = lab.run(asking, &mut |_| {}).unwrap();
     assert!(heard.tap.1.echoes >= 50, "{:?}", heard.tap.1);
     assert_eq!((heard.tap.1.duplicated, heard.tap.1.unasked, heard.tap.1.backwards), (0, 0, 0));
     Some(heard)

@@ -66,8 +66,8 @@ pub(super) fn hear_lab(args: &EchoArgs, file: &Path, seed: u64) -> Result<Heard>
     allow_labs()?;
     let lab = EchoLab::up(&scenario, LabOptions { seed, ..LabOptions::default() }, args.asked())?;
     let progress = Progress::start();
-    let heard = lab
-        .run(asking(args), false, &mut |number| progress.say(format!("{number} of {} echoes", args.count)))?;
+    let heard =
+        lab.run(asking(args), &mut |number| progress.say(format!("{number} of {} echoes", args.count)))?;
     let named = |name: &str, (seen, tally)| (name.to_owned(), seen, tally);
     // A responder's answers tell more than a capture beside it.
     let host = (args.asked() == Asked::Icmp).then(|| named("the destination's interface", heard.host));

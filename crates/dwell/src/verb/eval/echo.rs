@@ -5,15 +5,13 @@ use super::journal::Judged;
 use super::place::Place;
 use super::rows::{Origin, Row};
 use crate::verb::echo::Probe;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use dwell_core::echo::{Asked, Echo, join};
 use dwell_core::host::salehin2013;
-use dwell_core::inside::{Journey, Point, Way};
 use dwell_core::stats::quantile::median;
 use dwell_core::{Bytes, Effort, Nanos, Quantity};
 use dwell_lab::{EchoLab, LabOptions};
 use dwell_net::echo::Asking;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// A round of each run.
@@ -37,7 +35,7 @@ pub(super) fn run(
         };
         let began = Instant::now();
         let lab = EchoLab::up(&condition.scenario, LabOptions { seed, ..LabOptions::default() }, asked)?;
-        let heard = lab.run(ASKING, true, &mut |_| {})?;
+        let heard = lab.run(ASKING, &mut |_| {})?;
         let (tap, _) = &heard.tap;
         let echoes = match probe {
             Probe::Icmp => join(tap, &heard.host.0, None).echoes,
@@ -60,49 +58,20 @@ pub(super) fn run(
             },
             seconds: began.elapsed().as_secs_f64(),
         };
-        let truths = truths(
-            &echoes,
-            &heard.inside.map_err(|why| anyhow!("the host's stages cannot be watched: {why}"))?,
-        );
         for (quantity, finding) in report.findings.iter().filter(|(quantity, _)| wants(**quantity)) {
-            judged.rows.push(Row::new(&origin, *quantity, finding, truths.get(quantity).copied(), None));
+            judged.rows.push(Row::new(&origin, *quantity, finding, truth(*quantity, &echoes), None));
         }
     }
     Ok(judged)
 }
 
-/// The same from what the observer saw inside the host, echo by echo: of a program's echo, from the driver to the
-/// program's stamp, and from its second stamp to the driver; of the kernel's answer, from driver to driver.
-fn truths(echoes: &[Echo], journeys: &[Journey]) -> BTreeMap<Quantity, f64> {
-    let mut seen: BTreeMap<Quantity, Vec<f64>> = BTreeMap::new();
-    let mut note = |quantity, time: Nanos| seen.entry(quantity).or_default().push(time.as_f64());
-    for echo in echoes {
-        let Some(host) = echo.host else { continue };
-        let during = journeys.iter().filter(|journey| {
-            let first = journey.times.seen().next();
-            first.is_some_and(|(_, at)| (echo.t1..=echo.t7).contains(&at))
-        });
-        let (mut up, mut down) = (None, None);
-        for journey in during {
-            let at = |point| journey.times.at(point);
-            let left = at(Point::Handed).or(at(Point::Xmit));
-            match journey.way {
-                Way::Receive => up = up.or(at(Point::Driver).map(|arrived| host.t3 - arrived)),
-                Way::Send => down = down.or(left.map(|left| left - host.t5)),
-                Way::Answer => {
-                    if let (Some(arrived), Some(left)) = (at(Point::Driver), left) {
-                        note(Quantity::TapGap, left - arrived);
-                    }
-                }
-            }
-        }
-        if let (Some(up), Some(down)) = (up, down) {
-            note(Quantity::TwoWayPpt, up + down);
-            note(Quantity::PptAverage, (up + down) / 2);
-            note(Quantity::PptUp, up);
-            note(Quantity::PptDown, down);
-            note(Quantity::PptAsymmetry, up - down);
-        }
-    }
-    seen.into_iter().filter_map(|(quantity, times)| Some((quantity, median(&times)?))).collect()
+/// The same from stamps of the host alone: its kernel's stamps of arrival and departure, and its program's between.
+fn truth(quantity: Quantity, echoes: &[Echo]) -> Option<f64> {
+    let halves = echoes.iter().filter_map(Echo::halves).map(|(up, down)| (up + down).as_f64());
+    let sums: Vec<f64> = match quantity {
+        Quantity::TwoWayPpt => halves.collect(),
+        Quantity::PptAverage => halves.map(|sum| sum / 2.0).collect(),
+        _ => return None,
+    };
+    median(&sums)
 }
