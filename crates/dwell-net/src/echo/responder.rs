@@ -3,6 +3,7 @@
 
 use super::stream::StampedStream;
 use crate::clock;
+use crate::inside::announce_stamp;
 use crate::place;
 use crate::socket::{DepartureStamp, ProbeSocket, Received};
 use dwell_core::Nanos;
@@ -179,6 +180,7 @@ impl Responder {
 
     fn answer(&self, number: u64, received: &Received, earlier: Option<(u64, Nanos)>) -> [u8; LENGTH] {
         let t3 = received.stamps.application;
+        announce_stamp(t3);
         if self.config.before_answer > Nanos::ZERO {
             clock::spin_until(clock::monotonic() + self.config.before_answer);
         }

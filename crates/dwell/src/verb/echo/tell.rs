@@ -38,7 +38,6 @@ pub(super) fn tell(ask: &Ask, heard: &Heard, report: &Report, output: &Output) -
         let mut notes =
             vec![format!("dwell {}: echo of {} ({})", env!("CARGO_PKG_VERSION"), ask.target, here.world)];
         notes.extend(here.notes.iter().map(|(name, text)| format!("{name}: {text}")));
-        notes.extend(report.warnings.iter().cloned());
         Picture { title, notes, panels: panels(&heard.echoes) }.write(file)?;
     }
     match report.finding(Quantity::TwoWayPpt) {
