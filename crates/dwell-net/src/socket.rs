@@ -106,6 +106,10 @@ impl ProbeSocket {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
         setsockopt(&fd, sockopt::ReusePort, &shared)?;
+        if local.is_ipv6() && local.ip().is_unspecified() {
+            setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
+            setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
+        }
         Self::prepared(fd, local)
     }
 
@@ -141,10 +145,6 @@ impl ProbeSocket {
             setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
         } else {
             setsockopt(&fd, option::MtuDiscover6, &libc::IPV6_PMTUDISC_PROBE)?;
-            if local.ip().is_unspecified() {
-                setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
-                setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
-            }
         }
         bind(fd.as_raw_fd(), &SockaddrStorage::from(local))?;
         let control = nix::cmsg_space!([libc::timespec; 3], [u8; 64], [u8; 64]);
