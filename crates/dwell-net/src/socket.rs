@@ -54,6 +54,10 @@ impl ProbeSocket {
         let family = if local.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
         let fd = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
         setsockopt(&fd, sockopt::ReusePort, &shared)?;
+        if local.is_ipv6() && local.ip().is_unspecified() {
+            setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
+            setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
+        }
         Self::prepared(fd, local)
     }
 
@@ -89,10 +93,6 @@ impl ProbeSocket {
             setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
         } else {
             setsockopt(&fd, option::MtuDiscover6, &libc::IPV6_PMTUDISC_PROBE)?;
-            if local.ip().is_unspecified() {
-                setsockopt(&fd, sockopt::Ipv6V6Only, &false)?;
-                setsockopt(&fd, option::MtuDiscover4, &libc::IP_PMTUDISC_PROBE)?;
-            }
         }
         bind(fd.as_raw_fd(), &SockaddrStorage::from(local))?;
         let control = stamped::control();

@@ -245,7 +245,7 @@ impl<'a> View<'a> {
     }
 
     fn deviations(&self, behaviour: Behaviour) -> Deviations {
-        let mut predicted: Vec<(f64, f64, Option<f64>)> = Vec::with_capacity(2 * self.samples.len());
+        let mut predicted: Vec<(f64, f64, Option<f64>, f64)> = Vec::with_capacity(2 * self.samples.len());
         // Without coalescence a burst shows how close packets can come; with it that is hidden.
         let floor = match behaviour {
             Behaviour::None => self.known.floor.max(self.burst),
@@ -255,16 +255,16 @@ impl<'a> View<'a> {
             let second = sample.dispersion.max(floor);
             let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
             let delivered = one_by_one(behaviour.delivered(&[0.0, second, third]), self.known.spacing());
-            predicted.push((sample.gap, delivered[1] - delivered[0], Some(sample.dispersion - late)));
-            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], None)));
+            predicted.push((sample.gap, delivered[1] - delivered[0], Some(sample.dispersion - late), *late));
+            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], None, *late)));
         }
         let met = |expected: f64| expected <= self.known.spacing();
         let close: Vec<f64> =
-            predicted.iter().filter(|(_, expected, _)| met(*expected)).map(|(gap, ..)| *gap).collect();
+            predicted.iter().filter(|(_, expected, ..)| met(*expected)).map(|(gap, ..)| *gap).collect();
         let together = median(&close).unwrap_or(0.0).clamp(0.0, self.closest(behaviour));
-        let deviation = |&(gap, expected, least): &(f64, f64, Option<f64>)| {
+        let deviation = |&(gap, expected, least, late): &(f64, f64, Option<f64>, f64)| {
             let size = gap - if met(expected) { together } else { expected };
-            Deviation { gap, size, least }
+            Deviation { gap, size, least, late }
         };
         Deviations { all: predicted.iter().map(deviation).collect(), together }
     }

@@ -208,11 +208,15 @@ impl Coalescence {
         self.floor.as_f64().max(1_000.0).max(self.spacing())
     }
 
+    /// The smallest dispersion that the sender made, but for a few.
+    fn least_sent(&self) -> f64 {
+        quantile(&self.counted().iter().map(|s| s.dispersion).collect::<Vec<_>>(), 0.02).unwrap_or(0.0)
+    }
+
     fn known(&self) -> Known {
-        let least = quantile(&self.counted().iter().map(|s| s.dispersion).collect::<Vec<_>>(), 0.02);
         let (floor, replies) = (self.floor.as_f64(), self.replies());
         let spacing = replies.map_or(0.0, |replies| replies.spacing);
-        let least = least.unwrap_or(0.0).max(floor).max(spacing);
+        let least = self.least_sent().max(floor).max(spacing);
         let resolution = self.resolution.as_f64();
         let shortest = (1.25 * least + 3.0 * resolution).max(SHORTEST);
         Known { resolution, floor, shortest, replies }
@@ -368,7 +372,7 @@ impl Coalescence {
     /// How close together packets came to the receiver, where nothing held them back.
     fn closest(&self) -> f64 {
         if self.config.replies {
-            return self.least();
+            return self.least().max(self.least_sent());
         }
         let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
         half_sample_mode(&bursts).unwrap_or(0.0).max(self.least())

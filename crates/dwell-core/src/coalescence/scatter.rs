@@ -12,6 +12,8 @@ pub(super) struct Deviation {
     pub(super) size: f64,
     /// Of the gap behind a train's first packet: the least that is possible without coalescence.
     pub(super) least: Option<f64>,
+    /// By how much that packet itself was late, so that the gap behind it may be too short.
+    pub(super) late: f64,
 }
 
 /// The gaps of one explanation.
@@ -48,15 +50,12 @@ impl Scatter {
         }
     }
 
-    /// Of replies: what happened to them on their way back the NIC does not put right. But the first of a train was
-    /// prompt, and others only make later, so the gap behind it is only ever too long.
-    fn late(&self, &Deviation { gap, size, least }: &Deviation, noise: f64) -> f64 {
-        let waited = match least {
-            None => laplace(size, noise),
-            Some(_) if size < 0.0 => IMPOSSIBLE * laplace(size, noise),
-            Some(_) => (-size / noise).exp() / noise,
-        };
-        0.9 * waited + 0.1 * self.anywhere(gap) * if least.is_some() && size < 0.0 { IMPOSSIBLE } else { 1.0 }
+    /// Of replies: what happened to them on their way back the NIC does not put right. But others only make later, so
+    /// the gap behind the first of a train is too short by no more than that one was late.
+    fn late(&self, &Deviation { gap, size, least, late }: &Deviation, noise: f64) -> f64 {
+        let impossible = least.is_some() && size < -(late + 3.0 * self.blur);
+        let waited = laplace(size, noise) * if least.is_some() && size > 0.0 { 2.0 } else { 1.0 };
+        (0.9 * waited + 0.1 * self.anywhere(gap)) * if impossible { IMPOSSIBLE } else { 1.0 }
     }
 
     /// Below this no two gaps are told apart.

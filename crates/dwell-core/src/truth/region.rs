@@ -20,9 +20,9 @@ const PERIOD_TICKS: f64 = 4.0;
 /// And be longer than what kernels themselves take for a packet.
 const SHORTEST_PERIOD: f64 = 15_000.0;
 const SHORTEST_ADAPTIVE: f64 = 20_000.0;
-/// So many times the smallest dispersion may a period be that does not show, as two packets must fit into it behind
-/// the first.
-const UNSEEN_PERIOD: f64 = 2.4;
+/// So many times the smallest dispersions of two packets may a period be that does not show, as both must fit into it
+/// behind the first.
+const UNSEEN_PERIOD: f64 = 1.2;
 /// Where periods up to this would not show, it is not told that there are none.
 const NOTHING_TO_SAY: f64 = 60_000.0;
 /// From application stamps alone, so many times the application stage, which else hides the period.
@@ -75,6 +75,8 @@ pub struct Ground {
     pub span: Nanos,
     /// The least time between two replies of the host's kernel, where those are stamped; zero where arrivals are.
     pub spacing: Nanos,
+    /// The smallest dispersion that the sender made, where that is known.
+    pub least_sent: Nanos,
 }
 
 /// A link as cross traffic leaves it.
@@ -191,11 +193,13 @@ impl Ground {
     /// more into anything else, whose level alone might be a slow link's.
     fn least_period(&self, kind: Kind) -> f64 {
         let ticks = PERIOD_TICKS * self.resolution.as_f64();
+        let smallest = self.smallest_dispersion();
+        let second = smallest.max(self.least_sent.as_f64());
         match kind {
             // Long trains send a packet every 10 us, and a batch is more than one.
             Kind::Adaptive => self.least_period(Kind::Throttle).max(SHORTEST_ADAPTIVE),
-            Kind::Hold => (PERIOD_ABOVE_SMALLEST * self.smallest_dispersion() + ticks).max(SHORTEST_PERIOD),
-            _ => UNSEEN_PERIOD * self.smallest_dispersion() + ticks + SHORTEST_PERIOD,
+            Kind::Hold => (PERIOD_ABOVE_SMALLEST * second + ticks).max(SHORTEST_PERIOD),
+            _ => UNSEEN_PERIOD * (second + smallest) + ticks + SHORTEST_PERIOD,
         }
     }
 
@@ -290,6 +294,7 @@ mod tests {
             adapting: None,
             span: Nanos::from_secs(2),
             spacing: Nanos::ZERO,
+            least_sent: Nanos::ZERO,
         }
     }
 

@@ -123,6 +123,7 @@ impl Judge<'_> {
                 let mut run = Run::inner(bed.ask(request, seed)?, ask.clone(), self.share);
                 let mut method = spec.build(seed, run.facts(), None);
                 let (report, took) = run.measure(spec.name.stage(), &mut *method)?;
+                witness.ground.least_sent = ground::least_sent(run.passages(spec.name.stage()));
                 witness.hears(&run, spec, spec.name.stage(), &report, took);
             }
             return Ok(witness.judged);
