@@ -20,6 +20,7 @@
 //! | pinning to a core | a core that the process may use | an error that names the core |
 //! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
+//! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 
 mod agent;
 mod agentless;

@@ -128,6 +128,14 @@ impl ProbeSocket {
         stamped::recount(&self.fd)
     }
 
+    /// Has packets stamped before their queueing discipline too, from the next one on.
+    ///
+    /// # Errors
+    /// When the kernel does not know such stamps.
+    pub fn stamp_discipline(&self) -> io::Result<()> {
+        stamped::stamp_discipline(&self.fd)
+    }
+
     /// How long [`Self::receive`] waits; `None`: for ever.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::inside::announce_stamp;
 use crate::socket::canonical;
+use dwell_core::inside::Point;
 use dwell_core::{Nanos, Stamps};
 use nix::errno::Errno;
 use nix::libc;
@@ -16,6 +17,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Both software and hardware stamps of one departure (SOF_TIMESTAMPING_OPT_TX_SWHW; nix has no name for it).
 const BOTH_DEPARTURE_STAMPS: TimestampingFlag = TimestampingFlag::from_bits_retain(1 << 14);
+
+/// Stamps before the queueing discipline (SOF_TIMESTAMPING_TX_SCHED, which nix has no name for either).
+const DISCIPLINE_STAMP: TimestampingFlag = TimestampingFlag::from_bits_retain(1 << 8);
+/// Kind of a stamp taken before the queueing discipline (SCM_TSTAMP_SCHED of linux/errqueue.h).
+const SCHED: u32 = 1;
 
 /// A packet that came.
 #[derive(Copy, Clone, Debug)]
@@ -34,6 +40,8 @@ pub struct DepartureStamp {
     /// Which packet: counted from zero since the stamps were switched on
     /// or [`ProbeSocket::recount`](crate::socket::ProbeSocket::recount) was called; of a stream, its last byte.
     pub id: u32,
+    /// Where it was stamped: [`Point::Discipline`] or [`Point::Xmit`].
+    pub point: Point,
     /// The kernel's stamp.
     pub kernel: Option<Nanos>,
     /// The NIC's.
@@ -64,6 +72,12 @@ fn stamping() -> TimestampingFlag {
         | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
         | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY
         | BOTH_DEPARTURE_STAMPS
+}
+
+/// Has packets stamped before their queueing discipline too (SCHED), from the next one on.
+pub(crate) fn stamp_discipline(fd: &OwnedFd) -> io::Result<()> {
+    let stamping = stamping() | DISCIPLINE_STAMP;
+    Ok(setsockopt(fd, sockopt::Timestamping, &stamping)?)
 }
 
 /// Room for what comes beside a packet.
@@ -134,7 +148,7 @@ pub(crate) fn departure(fd: &OwnedFd, control: &mut [u8]) -> io::Result<Option<D
             Err(Errno::EINTR) => continue,
             Err(error) => return Err(error.into()),
         };
-        let mut stamp = DepartureStamp { id: 0, kernel: None, hardware: None };
+        let mut stamp = DepartureStamp { id: 0, point: Point::Xmit, kernel: None, hardware: None };
         let mut known = false;
         for control in message.cmsgs()? {
             match control {
@@ -146,6 +160,9 @@ pub(crate) fn departure(fd: &OwnedFd, control: &mut [u8]) -> io::Result<Option<D
                     if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING =>
                 {
                     stamp.id = error.ee_data;
+                    if error.ee_info == SCHED {
+                        stamp.point = Point::Discipline;
+                    }
                     known = true;
                 }
                 _ => {}

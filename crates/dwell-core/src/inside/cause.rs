@@ -58,7 +58,9 @@ impl Attribution {
         let mut causes = match journey.way {
             Way::Send => vec![(Cause::Discipline, stage(Stage::Discipline))],
             Way::Answer | Way::Receive => {
-                vec![(Cause::Held, stage(Stage::Nic)), (Cause::Backlog, stage(Stage::Driver))]
+                // Where protocol input was not seen, the stage that begins at the driver is more than the backlog.
+                let backlog = journey.times.at(Point::Protocol).map_or(Nanos::ZERO, |_| stage(Stage::Driver));
+                vec![(Cause::Held, stage(Stage::Nic)), (Cause::Backlog, backlog)]
             }
         };
         causes.extend(self.reader(journey));
@@ -99,7 +101,7 @@ impl Attribution {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{after, late, received, sleeper, thread};
+    use super::super::made::{after, journey, late, received, sleeper, thread};
     use super::*;
 
     #[test]
@@ -114,6 +116,14 @@ mod tests {
     fn a_mere_switch_is_no_waiting() {
         let journey = after(received(Nanos(0), sleeper(4_000)), Before::Ran(thread("awake", 9)));
         assert_eq!(Attribution::default().causes(&journey), []);
+    }
+
+    #[test]
+    fn a_wait_that_nothing_was_seen_of_is_put_down_to_nothing() {
+        let unseen = journey(Way::Receive, Nanos(0), &[(Point::Driver, 0), (Point::Stamped, 900_000)]);
+        assert_eq!(Attribution::default().causes(&unseen), []);
+        let seen = journey(Way::Receive, Nanos(0), &[(Point::Driver, 0), (Point::Protocol, 900_000)]);
+        assert_eq!(Attribution::default().causes(&seen), [(Cause::Backlog, Nanos(900_000))]);
     }
 
     #[test]

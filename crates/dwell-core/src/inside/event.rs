@@ -44,7 +44,8 @@ pub struct Losses {
     pub buffer_full: u64,
     /// Packets under way that were forgotten because another took their place in the table.
     pub table_full: u64,
-    /// Reads whose packet could not be told: it was read before its queueing was seen, or by one of several readers.
+    /// Reads whose packet could not be told: it was read before its queueing was seen, or by one of several
+    /// readers. Of Dwell's own probes: those whose stamps did not all come.
     pub unmatched: u64,
 }
 

@@ -53,6 +53,9 @@ fn place(journey: &Journey, stage: Stage) -> String {
     let who = journey.process.as_ref().map_or_else(|| "the program".to_owned(), thread);
     match stage {
         Stage::Nic => "between the NIC's stamp and the driver".to_owned(),
+        Stage::Driver if journey.times.at(Point::Protocol).is_none() => {
+            "between the driver's hand-over and where it was seen next".to_owned()
+        }
         Stage::Driver => {
             "between driver and protocol input (receive offload, or a core's backlog)".to_owned()
         }
@@ -95,7 +98,7 @@ fn thread(process: &Process) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::made::{after, late, received, sleeper, thread};
+    use super::super::made::{after, journey, late, received, sleeper, thread};
     use super::*;
     use crate::unit::Nanos;
 
@@ -117,6 +120,17 @@ mod tests {
             story(&Numbered { number: 12, journey }),
             "packet 12 of udp 10.0.0.1:9 -> :7 took 253.70 us: 250.00 us in the socket's queue, behind 6 other packets, \
              until `reader` (tid 12) asked for it"
+        );
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_named() {
+        let points = [(Point::Driver, 0), (Point::Stamped, 12_000)];
+        let journey = journey(Way::Receive, Nanos(0), &points);
+        assert_eq!(
+            story(&Numbered { number: 3, journey }),
+            "packet 3 of udp 10.0.0.1:9 -> :7 took 12.00 us: 12.00 us between the driver's hand-over and where it was \
+             seen next"
         );
     }
 

@@ -125,7 +125,7 @@ impl WayTally {
     #[must_use]
     pub fn against_stamp(&self) -> Finding {
         let few = match self.against_stamp.count() {
-            0 => "the kernel stamped none of these packets, or their drivers were not seen".to_owned(),
+            0 => "none of these packets has a stamp of the kernel's beside its points, or their drivers were not seen".to_owned(),
             count => format!("the kernel stamped {count} of these packets only"),
         };
         self.against_stamp.median().unwrap_or(Finding::Unmeasurable { reason: few })

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Watch {
     /// The interface that is watched; `None`: all.
     pub interface: Option<String>,
-    /// How packets are seen: `eBPF`, or what takes its place.
+    /// How packets are seen: `ebpf`, at the kernel's tracepoints, or `stamps`, by the stamps of Dwell's own probes.
     pub observer: String,
     /// Points that cannot be seen here.
     pub missing: Vec<Missing>,
@@ -43,9 +43,9 @@ pub struct Overhead {
 }
 
 impl Overhead {
-    /// CPU time of all hooks.
+    /// CPU time of all hooks; `None`: there were none, and the kernel keeps no account of what else it does.
     #[must_use]
-    pub fn kernel(&self) -> Nanos {
-        self.hooks.iter().map(|hook| hook.time).sum()
+    pub fn kernel(&self) -> Option<Nanos> {
+        (!self.hooks.is_empty()).then(|| self.hooks.iter().map(|hook| hook.time).sum())
     }
 }

@@ -25,6 +25,12 @@ pub struct Watching {
 }
 
 impl Watching {
+    /// Whether only some packets of the host are asked for, by whose they are.
+    #[must_use]
+    pub const fn selects(&self) -> bool {
+        !self.ports.is_empty() || !self.addresses.is_empty() || self.pid.is_some() || self.cgroup.is_some()
+    }
+
     /// Whether packets that go this way are asked for.
     pub(super) fn wants(&self, way: Way) -> bool {
         self.ways.is_empty() || self.ways.contains(&way)

@@ -16,6 +16,8 @@ pub(super) struct Asked {
     pub(super) watching: Watching,
     /// The interface's name.
     pub(super) interface: Option<String>,
+    /// Whether Dwell's own probes do where live traffic cannot be seen: not where some packets of it are asked for.
+    pub(super) own_probes_do: bool,
     /// When it is over.
     pub(super) ends: Ends,
     /// Whether the kernel is to keep account.
@@ -43,9 +45,10 @@ impl Asked {
             cgroup,
             ways,
         };
+        let own_probes_do = !args.only_live && !watching.selects();
         let ends = Ends::new(args.seconds, args.packets, args.pid, args.interface.as_deref())?;
         let (interface, overhead, slowest) = (args.interface.clone(), args.overhead, args.slowest.into());
-        Ok(Self { watching, interface, ends, overhead, slowest, what: what(args) })
+        Ok(Self { watching, interface, own_probes_do, ends, overhead, slowest, what: what(args) })
     }
 
     /// For the record.

@@ -2,8 +2,8 @@
 
 use super::told::{PERCENTILES, Told, stages};
 use anyhow::Result;
-use dwell_core::Finding;
 use dwell_core::inside::{Counts, Distribution, Losses, Missing, Overhead, Way, WayTally, story};
+use dwell_core::{Finding, Nanos};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::hash::Hash;
@@ -129,7 +129,7 @@ fn counts<T: Eq + Hash + Ord + Clone + Serialize>(counts: &Counts<T>, name: &str
 }
 
 fn overhead(overhead: &Overhead, packets: u64) -> Value {
-    let each = |ns: i64| (packets > 0).then(|| ns as f64 / packets as f64);
+    let each = |time: Option<Nanos>| time.filter(|_| packets > 0).map(|time| time.as_f64() / packets as f64);
     let hooks: Vec<Value> = overhead
         .hooks
         .iter()
@@ -141,8 +141,8 @@ fn overhead(overhead: &Overhead, packets: u64) -> Value {
     json!({
         "hooks": hooks,
         "kernel_ns": overhead.kernel(),
-        "kernel_per_packet_ns": each(overhead.kernel().0),
+        "kernel_per_packet_ns": each(overhead.kernel()),
         "user_ns": overhead.user,
-        "user_per_packet_ns": each(overhead.user.0),
+        "user_per_packet_ns": each(Some(overhead.user)),
     })
 }

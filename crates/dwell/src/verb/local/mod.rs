@@ -5,6 +5,7 @@ mod document;
 mod ends;
 mod live;
 mod panels;
+mod source;
 mod table;
 mod told;
 mod watching;
@@ -24,9 +25,13 @@ use told::Told;
 
 /// Show where packets wait inside this host, on live traffic of any program
 ///
-/// Small programs that the kernel runs at its tracepoints (eBPF) note when a packet passes; nothing is sent, nothing is
-/// changed, and nothing stays. Each stage is told as a distribution with its share of the time, and what packets waited
-/// for in sentences. Needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, and a kernel with BTF.
+/// Small programs that the kernel runs at its tracepoints (eBPF) note when a packet passes; nothing is sent, and nothing
+/// stays. While it runs, one socket has the kernel stamp the packets that come; no setting is changed. Each stage is told
+/// as a distribution with its share of the time, and what packets waited for in sentences. Needs root, or CAP_BPF,
+/// CAP_PERFMON and CAP_NET_ADMIN, and a kernel with BTF.
+///
+/// Without these, and where no port, address, process or control group is asked for, it says so and measures Dwell's own
+/// probes over the loopback, one each millisecond, by the kernel's socket stamps: fewer stages, and no live traffic.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell local                                   all interfaces, until Ctrl-C
@@ -77,6 +82,10 @@ pub(crate) struct LocalArgs {
     /// Tell the way of so many of the slowest packets each way
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u16).range(0..=1_000))]
     slowest: u16,
+
+    /// Whether Dwell's own probes would be no answer
+    #[arg(skip)]
+    only_live: bool,
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -85,18 +94,19 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl LocalArgs {
-    /// The same, where nothing else is asked for, on this interface and for so many seconds.
+    /// The same, where nothing else is asked for, on this interface and for so many seconds; of live traffic only.
     pub(crate) fn or(self, interface: &str, seconds: f64) -> Self {
         Self {
             interface: self.interface.or_else(|| Some(interface.to_owned())),
             seconds: self.seconds.or(Some(seconds)),
+            only_live: true,
             ..self
         }
     }
 
     pub(crate) fn run(self, output: &Output) -> Result<()> {
-        let asked = Asked::new(&self).map_err(bad_argument)?;
-        let run = watching::watch(&asked, output)?;
+        let mut asked = Asked::new(&self).map_err(bad_argument)?;
+        let run = watching::watch(&mut asked, output)?;
         tell(&Told { watch: &run.watch, tally: &run.tally, watched: &run.watched }, &asked.what, output)
     }
 }

@@ -3,7 +3,7 @@
 use super::told::{PERCENTILES, Told, stages};
 use crate::figure::{cells, share};
 use crate::screen::{paint, table};
-use dwell_core::inside::{Distribution, Point, Settings, Watch, Way, WayTally, grouped, story};
+use dwell_core::inside::{Distribution, Missing, Point, Settings, Watch, Way, WayTally, grouped, story};
 use dwell_core::{Finding, Nanos};
 use std::fmt::Write as _;
 
@@ -34,11 +34,11 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
     if let Some(overhead) = &told.watched.overhead {
         let packets = told.tally.packets().max(1) as f64;
         let each = |time: Nanos| format!("{:.0} ns a packet", time.as_f64() / packets);
-        let mut lines = vec![format!(
-            "kernel: {}, Dwell itself: {}, of the packets told; the hooks also run for those that were not asked for",
-            each(overhead.kernel()),
-            each(overhead.user)
-        )];
+        let kernel = overhead.kernel().map_or_else(
+            || "kernel: not measurable here, since it keeps no account of its stamps".to_owned(),
+            |time| format!("kernel: {}; the hooks also run for packets that were not asked for", each(time)),
+        );
+        let mut lines = vec![format!("Dwell itself: {}, of the packets told; {kernel}", each(overhead.user))];
         lines.extend(overhead.hooks.iter().filter(|hook| hook.runs > 0).map(|hook| {
             let way = hook.way.map_or("all", Way::name);
             let run = hook.time.as_f64() / hook.runs as f64;
@@ -222,10 +222,16 @@ fn settings(settings: &Settings) -> Vec<String> {
 
 /// What cannot be seen, before it starts.
 pub(super) fn missing(watch: &Watch) -> String {
-    let one = |missing: &dwell_core::inside::Missing| {
-        format!("not seen here: {}: {}\n", point(missing.point), missing.reason)
-    };
-    watch.missing.iter().map(one).collect()
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Missing { point: which, reason } in &watch.missing {
+        match reasons.iter_mut().find(|(told, _)| told == reason) {
+            Some((_, points)) => points.push(point(*which)),
+            None => reasons.push((reason, vec![point(*which)])),
+        }
+    }
+    let line =
+        |(reason, points): (&str, Vec<&str>)| format!("not seen here: {}: {reason}\n", points.join(", "));
+    reasons.into_iter().map(line).collect()
 }
 
 /// What was found first, as lines under a picture.

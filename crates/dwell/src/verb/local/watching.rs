@@ -1,8 +1,9 @@
-//! The run itself: from the observer to the tally, the record and the live view.
+//! The run itself: from its source to the tally, the record and the live view.
 
 use super::asked::Asked;
 use super::ends::Over;
 use super::live::Live;
+use super::source;
 use super::table::missing;
 use super::told::Told;
 use crate::cli::Output;
@@ -10,7 +11,6 @@ use crate::screen::Progress;
 use anyhow::{Context, Result};
 use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
 use dwell_core::{Circumstances, Nanos};
-use dwell_net::inside::Observer;
 use dwell_net::{clock, have_packets_stamped, settings};
 use dwell_store::{Header, RecordWriter};
 use std::io::{self, IsTerminal};
@@ -23,21 +23,21 @@ pub(super) struct Run {
 }
 
 /// Watches until it is over.
-pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
+pub(super) fn watch(asked: &mut Asked, output: &Output) -> Result<Run> {
+    // What the sum of the stages is checked against.
+    let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
+    let mut source = source::open(asked)?;
     let watch = Watch {
         interface: asked.interface.clone(),
-        observer: "eBPF".to_owned(),
-        missing: Observer::survey(&asked.watching).context("cannot watch the kernel")?,
+        observer: source.name().to_owned(),
+        missing: source.missing().to_vec(),
         settings: settings(asked.interface.as_deref()),
     };
     eprint!("{}", missing(&watch));
-    // What the sum of the stages is checked against.
-    let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
-    let mut observer = Observer::attach(&asked.watching).context("cannot watch the kernel")?;
     let mut writer =
         output.record.as_deref().map(|file| begin_record(file, asked, &watch, output.seed)).transpose()?;
     // From now on the kernel keeps account.
-    let before = asked.overhead.then(|| observer.hook_costs()).transpose()?;
+    let before = asked.overhead.then(|| source.hook_costs()).transpose()?;
 
     let mut live = if !output.json && io::stdout().is_terminal() { Some(Live::open()?) } else { None };
     let progress = if live.is_some() { Progress::hidden() } else { Progress::start() };
@@ -54,7 +54,7 @@ pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
             }
         };
         let mut unwritten = Ok(());
-        observer.wait(patience, &mut |event: Event| {
+        source.wait(patience, &mut |event: Event| {
             if asked.ends.packets().is_some_and(|most| tally.packets() >= most) || unwritten.is_err() {
                 return;
             }
@@ -67,18 +67,17 @@ pub(super) fn watch(asked: &Asked, output: &Output) -> Result<Run> {
         watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
         progress.say(format!("{} packets", grouped(tally.packets())));
         if let Some(live) = &mut live {
-            watched.losses = observer.losses();
+            watched.losses = source.losses();
             let told = Told { watch: &watch, tally: &tally, watched: &watched };
             if live.show(&asked.what, &told)? {
                 run.interrupt();
             }
         }
     }
-    watched.losses = observer.losses();
+    watched.losses = source.losses();
     watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
     if before.is_some() {
-        watched.overhead =
-            Some(Overhead { hooks: observer.hook_costs()?, user: clock::own_cpu_time() - own });
+        watched.overhead = Some(Overhead { hooks: source.hook_costs()?, user: clock::own_cpu_time() - own });
     }
     if let Some(writer) = writer {
         writer.finish_watch(&watched)?;
