@@ -206,7 +206,7 @@ proptest! {
 fn a_run_of_watching_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("watch.dwell");
-    let watch = Watch { interface: Some("lo".into()), observer: "eBPF".into(), ..Watch::default() };
+    let watch = Watch { interface: Some("lo".into()), observer: "ebpf".into(), ..Watch::default() };
     let (way, reason) = (Way::Receive, "SOCKET_RCVBUFF".to_owned());
     let event = |ns| Event::Dropped(Dropped { at: Nanos(ns), way, flow: None, reason: reason.clone() });
     let watched =
