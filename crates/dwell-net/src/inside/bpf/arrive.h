@@ -23,16 +23,16 @@ u32 serials;
 /* What lies in the queue of a socket that got a watched packet: every packet has a position, for the order alone tells
  * which one is read. Where more lie than there is room for, the oldest are overwritten, and missed when read. */
 #define QUEUED 2048
+#define UNKNOWN 0xffffffff
 struct queue {
 	u32 head, tail;
 	u32 first; /* those before lay there when the first watched one came */
 	u32 calls; /* position behind the last packet that the kernel told of */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
-	bool racy; /* this kernel tells of a packet after it can be read already */
 	struct {
 		u32 position;
-		u32 serial; /* in `waitings`; 0: not watched */
+		u32 serial; /* in `waitings`; 0: not watched; UNKNOWN: it came and went unseen */
 	} at[QUEUED];
 };
 
@@ -102,11 +102,9 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(protocol, struct sk_buff *skb)
 {
 	struct arrival *arrival = arrival_of(skb);
-	if (wanted(ANSWER)) {
-		struct core *core = this_core();
-		core->processing = (u64)skb;
-		core->place = place_of(skb);
-	}
+	struct core *core = this_core();
+	core->processing = (u64)skb;
+	core->place = place_of(skb);
 	if (arrival)
 		arrival->protocol = bpf_ktime_get_ns();
 	return 0;

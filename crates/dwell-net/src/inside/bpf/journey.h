@@ -1,10 +1,11 @@
 /* What the programs tell (struct journey), what they are told (struct watching), and what they count.
  * The same layouts stand in record.rs. */
 
-/* Places in `times`, as Point of dwell-core numbers them. */
+/* Places in `times`. No packet passes all: those of an answer stand where those of the reader do. */
 enum point {
-	NIC, DRIVER, PROTOCOL, QUEUE, WAKING, RUNNING, ASKED, READ, STAMPED, CALLED, DISCIPLINE, XMIT, HANDED, COMPLETED,
-	POINTS
+	DRIVER, PROTOCOL, QUEUE, WAKING, RUNNING, ASKED, READ, STAMPED,
+	POINTS,
+	DISCIPLINE = 2, XMIT, HANDED, COMPLETED, CALLED,
 };
 enum way { RECEIVE, SEND, ANSWER };
 
@@ -21,15 +22,11 @@ struct flow {
 
 struct journey {
 	u64 times[POINTS];
-	u64 kernel_stamp;
+	u64 kernel_stamp; /* of a drop: when */
 	u64 cgroup;
-	u64 idle;
-	u64 dropped; /* when, of a drop */
 	struct flow flow;
 	u32 pid, tid;
-	u32 before_pid, before_tid;
 	char name[16];
-	char before_name[16];
 	u32 interface;
 	u32 size;
 	u32 core;
@@ -40,7 +37,12 @@ struct journey {
 	u8 way;
 	u8 before; /* 0: not known; 1: idle; 2: another thread */
 	u32 end_seq; /* TCP: the number behind its last byte */
+	/* What follows is told only where the reader slept. */
+	u64 idle;
+	u32 before_pid, before_tid;
+	char before_name[16];
 };
+#define SHORT offsetof(struct journey, idle)
 
 #define LISTED 16
 #define CALLS 512
@@ -91,7 +93,9 @@ struct {
 /* Nobody is woken: the reader comes by every few milliseconds, which costs far less than a wake-up a packet. */
 static __always_inline void tell(struct journey *journey)
 {
-	if (bpf_ringbuf_output(&told, journey, sizeof(*journey), BPF_RB_NO_WAKEUP))
+	long full = journey->before ? bpf_ringbuf_output(&told, journey, sizeof(*journey), BPF_RB_NO_WAKEUP)
+				    : bpf_ringbuf_output(&told, journey, SHORT, BPF_RB_NO_WAKEUP);
+	if (full)
 		LOST(buffer_full);
 }
 
