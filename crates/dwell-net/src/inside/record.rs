@@ -40,18 +40,14 @@ pub(super) struct Record {
     segments: u16,
     way: u8,
     before: u8,
-    end_seq: u32,
-    // What follows is told only where the reader slept.
-    idle: u64,
     before_pid: u32,
     before_tid: u32,
+    idle: u64,
     before_name: [u8; 16],
 }
 
-const _: () = assert!(size_of::<Record>() == 8 * 8 + 2 * 8 + 40 + 2 * 4 + 16 + 6 * 4 + 8 + 8 + 8 + 16);
-
-/// As much of it as is always told.
-const SHORT: usize = std::mem::offset_of!(Record, idle);
+const _: () =
+    assert!(size_of::<Record>() == 8 * 8 + 2 * 8 + 40 + 2 * 4 + 16 + 6 * 4 + 4 + 4 + 2 * 4 + 8 + 16);
 
 /// A stamp farther than this from the driver's time is of another clock, or of another time.
 const NEAR: Nanos = Nanos(1_000_000_000);
@@ -59,12 +55,9 @@ const NEAR: Nanos = Nanos(1_000_000_000);
 impl Record {
     /// From the bytes of the ring; `None` where there are too few.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut whole = [0; size_of::<Self>()];
-        let told = bytes.len().min(whole.len());
-        whole[..told].copy_from_slice(&bytes[..told]);
         // SAFETY: plain integers, for which all bytes are valid; there are as many as it has, aligned or not.
         #[allow(unsafe_code)]
-        (told >= SHORT).then(|| unsafe { whole.as_ptr().cast::<Self>().read_unaligned() })
+        (bytes.len() >= size_of::<Self>()).then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 
     /// The times at the points of its way, in the order of `enum point` in journey.h.
@@ -76,7 +69,9 @@ impl Record {
         let points = match self.way() {
             Way::Receive => [Driver, Protocol, Queue, Waking, Running, Asked, Read, Stamped],
             // The last place is never used.
-            Way::Send | Way::Answer => [Driver, Protocol, Discipline, Xmit, Handed, Completed, Called, Stamped],
+            Way::Send | Way::Answer => {
+                [Driver, Protocol, Discipline, Xmit, Handed, Completed, Called, Stamped]
+            }
         };
         let seen = points.into_iter().zip(self.times);
         seen.filter(|(_, time)| *time != 0).map(|(point, time)| (point, Nanos(time as i64)))

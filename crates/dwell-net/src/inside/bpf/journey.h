@@ -36,13 +36,10 @@ struct journey {
 	u16 segments;
 	u8 way;
 	u8 before; /* 0: not known; 1: idle; 2: another thread */
-	u32 end_seq; /* TCP: the number behind its last byte */
-	/* What follows is told only where the reader slept. */
-	u64 idle;
 	u32 before_pid, before_tid;
+	u64 idle;
 	char before_name[16];
 };
-#define SHORT offsetof(struct journey, idle)
 
 #define LISTED 16
 #define CALLS 512
@@ -93,9 +90,7 @@ struct {
 /* Nobody is woken: the reader comes by every few milliseconds, which costs far less than a wake-up a packet. */
 static __always_inline void tell(struct journey *journey)
 {
-	long full = journey->before ? bpf_ringbuf_output(&told, journey, sizeof(*journey), BPF_RB_NO_WAKEUP)
-				    : bpf_ringbuf_output(&told, journey, SHORT, BPF_RB_NO_WAKEUP);
-	if (full)
+	if (bpf_ringbuf_output(&told, journey, sizeof(*journey), BPF_RB_NO_WAKEUP))
 		LOST(buffer_full);
 }
 

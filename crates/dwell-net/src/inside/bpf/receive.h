@@ -87,10 +87,10 @@ static __always_inline void queue_segments(struct sock *sk, u64 now)
 		at--;
 		u32 serial = serial_at(queue, at);
 		struct waiting *waiting = waiting_with(serial);
-		if (waiting->serial != serial || waiting->journey.times[QUEUE])
+		if (waiting->serial != serial || waiting->queue)
 			break;
-		if ((int)(waiting->journey.end_seq - next) <= 0)
-			waiting->journey.times[QUEUE] = now;
+		if ((int)(waiting->end_seq - next) <= 0)
+			waiting->queue = now;
 	}
 }
 
@@ -136,36 +136,59 @@ int BPF_PROG(segment, struct sock *sk, const struct sk_buff *skb)
 	return 0;
 }
 
-/* Completes the journey with what its reader did, and tells it. */
-static __always_inline void finish(struct waiting *waiting, u64 now)
+static __always_inline void complete(struct journey *journey, const struct waiting *waiting, struct thread *thread,
+				     u64 now)
 {
-	struct journey *journey = &waiting->journey;
-	struct thread *thread = known_thread();
-	u64 queued = journey->times[QUEUE];
-	if (!thread || !thread_watched())
-		return;
+	u64 queued = waiting->queue;
+	journey->times[DRIVER] = waiting->driver;
+	journey->times[PROTOCOL] = waiting->protocol;
+	journey->times[QUEUE] = queued;
+	journey->times[WAKING] = thread->waking >= queued ? thread->waking : 0;
+	journey->times[RUNNING] = 0;
+	journey->times[ASKED] = thread->asked >= queued ? thread->asked : 0;
 	journey->times[READ] = now;
-	journey->reader_core = bpf_get_smp_processor_id();
+	journey->times[STAMPED] = 0;
+	journey->kernel_stamp = waiting->kernel_stamp;
+	journey->flow = waiting->flow;
 	note_process(journey, thread, now);
-	if (thread->waking >= queued)
-		journey->times[WAKING] = thread->waking;
+	journey->interface = waiting->interface;
+	journey->size = waiting->size;
+	journey->core = waiting->core;
+	journey->reader_core = bpf_get_smp_processor_id();
+	journey->ahead = waiting->ahead;
+	journey->reason = 0;
+	journey->segments = waiting->segments;
+	journey->way = RECEIVE;
+	journey->before = 0;
 	if (thread->running >= queued && thread->running >= thread->waking) {
 		journey->times[RUNNING] = thread->running;
 		journey->before = thread->before;
-		journey->idle = thread->idle;
 		journey->before_pid = thread->before_pid;
 		journey->before_tid = thread->before_tid;
+		journey->idle = thread->idle;
 		__builtin_memcpy(journey->before_name, thread->before_name, 16);
 	}
-	if (thread->asked >= queued)
-		journey->times[ASKED] = thread->asked;
+}
+
+/* Tells the journey, with what its reader did; of a thread that tells its stamps, when it did. */
+static __always_inline void finish(const struct waiting *waiting, u64 now)
+{
+	struct thread *thread = known_thread();
+	if (!thread || !thread_watched())
+		return;
 	let_go(thread, 0);
 	if (thread->announces) {
-		thread->journey = *journey;
+		complete(&thread->journey, waiting, thread, now);
 		thread->holds = true;
-	} else {
-		tell(journey);
+		return;
 	}
+	struct journey *journey = bpf_ringbuf_reserve(&told, sizeof(*journey), 0);
+	if (!journey) {
+		LOST(buffer_full);
+		return;
+	}
+	complete(journey, waiting, thread, now);
+	bpf_ringbuf_submit(journey, BPF_RB_NO_WAKEUP);
 }
 
 /* The order alone tells which packet this is: as many are told of as are read. A reader may be here before its packet
@@ -215,11 +238,11 @@ static __always_inline void read_stream(struct sock *sk, struct queue *queue, u6
 		if (waiting->serial != serial) {
 			LOST(table_full);
 		} else if (!waiting->told) {
-			if ((int)(waiting->journey.end_seq - copied) > 0)
+			if ((int)(waiting->end_seq - copied) > 0)
 				break;
 			waiting->told = true;
-			if (!waiting->journey.times[QUEUE])
-				waiting->journey.times[QUEUE] = now;
+			if (!waiting->queue)
+				waiting->queue = now;
 			finish(waiting, now);
 		}
 		queue->head = at + 1;
