@@ -34,7 +34,7 @@ fn observes() -> bool {
 }
 
 fn watched(case: &str) -> Value {
-    let output = dwell().args(["lab", "case", case, "--json", "--seconds", "1"]).output().unwrap();
+    let output = dwell().args(["lab", "case", case, "--json", "--seconds", "0.5"]).output().unwrap();
     assert!(output.status.success(), "{case}: {}", said(&output));
     serde_json::from_slice(&output.stdout).unwrap()
 }
