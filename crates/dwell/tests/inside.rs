@@ -120,13 +120,13 @@ fn an_interface_that_goes_away_ends_the_watch() {
         return;
     }
     let output = apart(
-        "ip link add near type veth peer far && ip address add 10.9.9.1/24 dev near && ip link set near up && \
-         ip link set far up && (sleep 0.5; ip link del near) & exec DWELL local near --seconds 20",
+        "set -e; ip link add near type veth peer far; ip address add 10.9.9.1/24 dev near; ip link set near up; \
+         ip link set far up; { sleep 1; ip link del near; } & exec DWELL local near --seconds 20",
     );
     // Packets of the kernel's own may have been seen, or none.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
     let all = format!("{}{}", String::from_utf8_lossy(&output.stdout), said(&output));
-    assert!(all.contains("near"), "{all}");
+    assert!(all.contains("near went down"), "{all}");
 }
 
 /// The programs that a process holds, by the numbers that the kernel gave them.
