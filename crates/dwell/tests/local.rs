@@ -1,12 +1,10 @@
 //! `dwell local` on the loopback, with traffic of programs that know nothing of Dwell. Needs root and a kernel with
-//! BTF; elsewhere it says why it was left out. And what a user without privileges gets: Dwell's own probes.
+//! BTF; elsewhere it says why it was left out.
 
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -16,19 +14,6 @@ use std::time::Duration;
 
 fn dwell(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
-    command.args(arguments).current_dir(folder).env("HOME", folder).output().expect("the command runs")
-}
-
-/// The same as nobody in particular; whoever has no privileges runs it as himself. `folder` becomes everybody's.
-fn unprivileged(folder: &Path, arguments: &[&str]) -> Output {
-    const NOBODY: u32 = 65_534;
-    let program = folder.join("dwell");
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).expect("set");
-    fs::copy(env!("CARGO_BIN_EXE_dwell"), &program).expect("a copy that nobody may run");
-    let mut command = Command::new(program);
-    if fs::metadata("/proc/self").expect("this process").uid() == 0 {
-        command.uid(NOBODY).gid(NOBODY);
-    }
     command.args(arguments).current_dir(folder).env("HOME", folder).output().expect("the command runs")
 }
 
@@ -250,55 +235,4 @@ fn silence_is_told_as_such() {
     let output = dwell(here.path(), &["local", "lo", "--port", "1", "--seconds", "0.2"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(errors(&output).contains("no packet of lo, port 1 in 0.2 s"), "{}", errors(&output));
-}
-
-#[test]
-fn without_privileges_own_probes_are_measured() {
-    let here = folder();
-    let run = ["local", "--seconds", "0.5", "--json", "--overhead", "--record", "run.dwell"];
-    let output = unprivileged(here.path(), &run);
-    let said = errors(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    let why = said.lines().next().expect("a line");
-    assert!(why.starts_with("no eBPF here: ") && why.contains("Dwell's own probes on 127.0.0.1"), "{said}");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("one document");
-    assert_eq!((&told["observer"], &told["interface"]), (&"stamps".into(), &"lo".into()));
-    assert!(told["answer"].is_null() && told["overhead"]["kernel_ns"].is_null(), "{told}");
-    let passed = |way: &str| {
-        plausible(&told[way]);
-        assert!(told[way]["packets"].as_u64().expect("a count") > 20, "{told}");
-        let stages = told[way]["stages"].as_array().expect("stages").iter();
-        stages.map(|row| format!("{}-{}", row["from"], row["to"]).replace('"', "")).collect::<Vec<_>>()
-    };
-    assert_eq!(passed("receive"), ["driver-stamped"]);
-    assert_eq!(passed("send"), ["called-discipline", "discipline-xmit"]);
-    let missing = told["missing"].as_array().expect("what is missing");
-    for point in ["protocol", "queue", "waking", "running", "asked", "read", "handed"] {
-        let its = missing.iter().find(|one| one["point"] == point).expect("each point is told");
-        assert!(its["reason"].as_str().expect("a reason").contains("only eBPF"), "{its}");
-    }
-    assert_eq!(said.lines().filter(|line| line.contains("only eBPF")).count(), 1, "{said}");
-
-    let again = dwell(here.path(), &["replay", "run.dwell", "--json"]);
-    assert_eq!(again.status.code(), Some(0), "{}", errors(&again));
-    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).expect("one document"), told);
-}
-
-#[test]
-fn own_probes_are_no_answer_where_live_traffic_is_asked_for() {
-    let here = folder();
-    let own = std::process::id().to_string();
-    for asked in [
-        &["local", "lo", "--port", "1"][..],
-        &["local", "--pid", &own],
-        &["local", "--address", "127.0.0.1"],
-        &["lab", "case", "healthy"],
-    ] {
-        let output = unprivileged(here.path(), asked);
-        let said = errors(&output);
-        assert_eq!(output.status.code(), Some(1), "{asked:?}: {said}");
-        assert!(output.stdout.is_empty() && !said.contains("own probes"), "{asked:?}: {said}");
-        assert!(asked[0] == "lab" || said.starts_with("dwell: cannot watch the kernel: "), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-    }
 }

@@ -3,7 +3,7 @@
 use super::{loopback, told};
 use dwell_core::Nanos;
 use dwell_core::inside::{Event, Journey, Point, Stage, Way};
-use dwell_net::inside::{Observer, ObserverError, OwnProbes, Watching};
+use dwell_net::inside::{ObserverError, OwnProbes, Watching};
 use std::time::Duration;
 
 /// Journeys of probes, until there are so many.
@@ -21,7 +21,7 @@ fn journeys(probes: &mut OwnProbes, most: usize) -> Vec<Journey> {
 
 #[test]
 fn both_ways_are_told_without_a_hole() {
-    for [address, _] in loopback().map(|end| [end.ip(), end.ip()]) {
+    for address in loopback().map(|end| end.ip()) {
         let watching = Watching::default();
         let mut probes = OwnProbes::open(address, &watching, &ObserverError::NoBtf).expect("a loopback");
         let journeys = journeys(&mut probes, 200);
@@ -63,7 +63,7 @@ fn only_the_way_that_was_asked_for() {
 
 #[test]
 fn an_address_of_somebody_else_is_none() {
-    let address = [192, 0, 2, 255].into();
+    let address = [203, 0, 113, 9].into();
     let error = OwnProbes::open(address, &Watching::default(), &ObserverError::NoBtf).err();
     assert!(error.is_some_and(|error| error.to_string().contains("open two sockets")));
 }
