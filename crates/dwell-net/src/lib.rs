@@ -21,6 +21,7 @@
 //! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
+//! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
 
 mod agent;
 mod agentless;

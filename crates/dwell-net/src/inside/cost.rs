@@ -15,6 +15,11 @@ pub(super) fn keep_account() -> Result<OwnedFd, ObserverError> {
         let fd = libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME);
         if fd < 0 {
             let source = std::io::Error::from_raw_os_error(-fd);
+            if source.kind() == std::io::ErrorKind::PermissionDenied {
+                let what =
+                    "the kernel keeps account of programs only for those with CAP_SYS_ADMIN: run as root";
+                return Err(ObserverError::NotPermitted(what.into()));
+            }
             return Err(ObserverError::System {
                 doing: "have the kernel keep account of the programs",
                 source,

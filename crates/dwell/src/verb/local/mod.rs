@@ -27,8 +27,8 @@ use told::Told;
 ///
 /// Small programs that the kernel runs at its tracepoints (eBPF) note when a packet passes; nothing is sent, and nothing
 /// stays. While it runs, one socket has the kernel stamp the packets that come; no setting is changed. Each stage is told
-/// as a distribution with its share of the time, and what packets waited for in sentences. Needs root, or CAP_BPF,
-/// CAP_PERFMON and CAP_NET_ADMIN, and a kernel with BTF.
+/// as a distribution with its share of the time, and what packets waited for in sentences. Needs root, or CAP_BPF
+/// and CAP_PERFMON, and a kernel with BTF.
 ///
 /// Without these, and where no port, address, process or control group is asked for, it says so and measures Dwell's own
 /// probes over the loopback, one each millisecond, by the kernel's socket stamps: fewer stages, and no live traffic.
@@ -75,7 +75,7 @@ pub(crate) struct LocalArgs {
     #[arg(long)]
     send: bool,
 
-    /// Have the kernel keep account of what watching costs, and tell it
+    /// Have the kernel keep account of what watching costs, and tell it; needs root, or CAP_SYS_ADMIN
     #[arg(long)]
     overhead: bool,
 
