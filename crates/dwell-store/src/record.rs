@@ -99,6 +99,7 @@ pub(crate) enum Line {
 
 /// Last line of a whole record.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct End {
     /// Passages and echoes in the record.
     pub(crate) passages: u64,

@@ -6,10 +6,12 @@ use super::reason::Reasons;
 use super::record::Record;
 use super::watching::{Told, Watching};
 use crate::clock;
-use dwell_core::inside::{Event, HookCost, Losses, Missing, Way};
+use dwell_core::inside::{Event, Flow, HookCost, Losses, Missing, Protocol, Way};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder};
+use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +29,9 @@ pub struct Observer {
     reasons: Reasons,
     told: Arc<Mutex<Vec<Record>>>,
     ring: RingBuffer<'static>,
+    /// Where one process or group alone is watched: this host's ends of the flows that it reads. A packet that is
+    /// dropped is nobody's but by its end.
+    ends: Option<HashSet<(Protocol, SocketAddr)>>,
     /// While it is there, the kernel keeps account of what the programs cost.
     account: OnceLock<OwnedFd>,
     // Dropped before the object: no program runs without its maps.
@@ -67,7 +72,17 @@ impl Observer {
         let links = object.progs_mut().filter(|program| program.autoload()).map(attach);
         let links: Result<_, _> = links.collect();
         let _links = links.map_err(ObserverError::refused("attach a program to a tracepoint"))?;
-        Ok(Self { missing, reasons: Reasons::of(&btf), told, ring, account: OnceLock::new(), _links, object })
+        let ends = (watching.pid.is_some() || watching.cgroup.is_some()).then(HashSet::new);
+        Ok(Self {
+            missing,
+            reasons: Reasons::of(&btf),
+            told,
+            ring,
+            ends,
+            account: OnceLock::new(),
+            _links,
+            object,
+        })
     }
 
     /// The points that cannot be seen here, and why.
@@ -88,7 +103,12 @@ impl Observer {
             if !records.is_empty() {
                 // Read anew each time: somebody may step the clock.
                 let ahead = clock::realtime_minus_monotonic();
-                records.iter().for_each(|record| tell(record.event(ahead, &self.reasons)));
+                for record in &records {
+                    let event = record.event(ahead, &self.reasons);
+                    if self.is_watched(&event) {
+                        tell(event);
+                    }
+                }
                 return Ok(());
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -96,6 +116,18 @@ impl Observer {
                 return Ok(());
             }
             std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    fn is_watched(&mut self, event: &Event) -> bool {
+        let Some(ends) = &mut self.ends else { return true };
+        let end = |flow: &Flow| (flow.protocol, flow.local);
+        match event {
+            Event::Journey(journey) => {
+                ends.insert(end(&journey.flow));
+                true
+            }
+            Event::Dropped(dropped) => dropped.flow.is_some_and(|flow| ends.contains(&end(&flow))),
         }
     }
 

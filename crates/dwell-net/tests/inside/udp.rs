@@ -101,7 +101,8 @@ fn every_reader_gets_its_own_packets() {
         }
         let woken = journeys.iter().filter(|journey| journey.times.at(Point::Waking).is_some()).count();
         if spin {
-            assert_eq!(woken, 0, "it never slept");
+            // It never sleeps for want of a packet; the system may have it wait for a page or a lock.
+            assert!(woken < PACKETS / 100, "{woken}");
         } else {
             assert!(woken > PACKETS / 10, "{woken}");
         }

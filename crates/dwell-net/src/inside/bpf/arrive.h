@@ -37,6 +37,7 @@ struct queue {
 	u32 head, tail;
 	u32 first; /* those before lay there when the first watched one came */
 	u32 calls; /* position behind the last packet that the kernel told of */
+	u32 early; /* reads of packets that had no place yet */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
 	struct {

@@ -79,12 +79,13 @@ struct {
 	__uint(max_entries, 8 << 20);
 } told SEC(".maps");
 
-#define LOST(what)                                                      \
+#define LOST(what) MISSED(what, 1)
+#define MISSED(what, some)                                              \
 	do {                                                            \
 		u32 zero = 0;                                           \
 		struct losses *count = bpf_map_lookup_elem(&losses, &zero); \
 		if (count)                                              \
-			count->what++;                                  \
+			count->what += some;                            \
 	} while (0)
 
 /* Nobody is woken: the reader comes by every few milliseconds, which costs far less than a wake-up a packet. */

@@ -2,8 +2,9 @@
 
 #define AT_ONCE 16
 
-/* A packet that a reader was quicker to take than the kernel to tell of it: it is what this core received last. */
-static __always_inline void place_quick(struct sock *sk, struct queue *queue, u64 now)
+/* A packet that a reader was quicker to take than the kernel to tell of it: it is what this core received last. Null:
+ * the socket got no watched packet so far. */
+static __always_inline struct queue *place_quick(struct sock *sk, struct queue *queue, u64 now)
 {
 	struct core *core = this_core();
 	struct arrival *arrival = &arrivals[core->place & (PACKETS - 1)];
@@ -13,11 +14,16 @@ static __always_inline void place_quick(struct sock *sk, struct queue *queue, u6
 		bool watched = packet_watched(skb, arrival, &flow);
 		/* Its memory may be another's by now. */
 		if (watched && flow.local_port == sk->__sk_common.skc_num) {
-			append(queue, skb, arrival, &flow, now, 0);
-			return;
+			if (!queue)
+				queue = new_queue(sk, 0, 0);
+			if (queue)
+				append(queue, skb, arrival, &flow, now, 0);
+			return queue;
 		}
 	}
-	place(queue, UNKNOWN);
+	if (queue)
+		place(queue, UNKNOWN);
+	return queue;
 }
 
 /* Datagrams: this is called once for each after several were put in the queue, so those not yet seen are at its end. */
@@ -52,11 +58,11 @@ static __always_inline void queue_datagrams(struct sock *sk, u64 now)
 		else
 			place(queue, 0);
 	}
+	if (!queue || (int)(queue->calls + 1 - queue->tail) > 0)
+		queue = place_quick(sk, queue, now);
 	if (!queue)
 		return;
 	queue->calls++;
-	if ((int)(queue->calls - queue->tail) > 0)
-		place_quick(sk, queue, now);
 	/* No more can have been read than came: where the count says so, a packet was missed. */
 	u32 lies = lying(sk);
 	if (fresh && (int)(queue->tail - queue->head) < (int)lies)
@@ -203,12 +209,16 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	/* What was taken out and not yet told of. One: this one. Less: its place, or a later one's, is still to come. */
 	int taken = tail - queue->head - lying(sk);
 	if (taken > 1 && queue->tail == tail) {
-		/* Several readers: none can be told from the other. One reader: older ones left without a read. */
+		/* Several readers: none can be told from the other. One reader: older ones left without a read that was seen. */
 		queue->head += queue->shared ? taken : taken - 1;
 		if (queue->shared) {
 			LOST(unmatched);
 			return;
 		}
+		/* Each of those that was read before it had its place is counted already. */
+		u32 left = taken - 1, counted = left < queue->early ? left : queue->early;
+		queue->early -= counted;
+		MISSED(unmatched, left - counted);
 	} else if (taken < 1 && queue->shared) {
 		LOST(unmatched);
 		return;
@@ -219,7 +229,10 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	struct waiting *waiting = waiting_with(serial);
 	if ((int)(position - queue->first) < 0)
 		return;
-	if ((int)(position - tail) >= 0 || serial == UNKNOWN)
+	if ((int)(position - tail) >= 0) {
+		queue->early++;
+		LOST(unmatched);
+	} else if (serial == UNKNOWN)
 		LOST(unmatched);
 	else if (queue->at[index].position != position || (serial && waiting->serial != serial))
 		LOST(table_full);
