@@ -5,10 +5,13 @@ use crate::lab::{LabOptions, fixed_spin};
 use crate::namespace::Worker;
 use crate::placement::{Cores, Role, settle};
 use crate::testbed::{Carriage, Testbed};
+use crate::watch::HostWatch;
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place};
 use dwell_core::Nanos;
 use dwell_core::echo::{Asked, Exchange, Tally};
+use dwell_core::inside::{Protocol, Way};
 use dwell_net::echo::{Asking, EchoProber, EchoTap, Responder, ResponderConfig, Transport, ask};
+use dwell_net::inside::Watching;
 use dwell_sim::Scenario;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -106,6 +109,21 @@ impl EchoLab {
         }
         let [tap, host] = taps.map(EchoTap::finish);
         Ok(EchoHeard { tap, host })
+    }
+
+    /// Has an observer watch how the destination receives and answers.
+    ///
+    /// # Errors
+    /// When nothing can be observed here; the error says why.
+    pub fn watch(&self) -> Result<HostWatch, LabError> {
+        let programs = vec![Way::Receive, Way::Send];
+        let (protocol, ports, ways) = match self.asked {
+            Asked::Icmp => (Protocol::Icmp, Vec::new(), vec![Way::Answer]),
+            Asked::Udp { port } => (Protocol::Udp, vec![port], programs),
+            Asked::Tcp { port } => (Protocol::Tcp, vec![port], programs),
+        };
+        let watching = Watching { addresses: vec![self.address], ports, ways, ..Watching::default() };
+        HostWatch::start(&self.testbed, watching, protocol, Nanos::ZERO)
     }
 
     /// The destination's address, inside the lab.
