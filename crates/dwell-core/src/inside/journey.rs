@@ -109,7 +109,7 @@ impl Journey {
     #[must_use]
     pub fn since(mut self, zero: Nanos) -> Self {
         for time in self.times.0.iter_mut().chain([&mut self.kernel_stamp]).flatten() {
-            *time = *time - zero;
+            *time -= zero;
         }
         self
     }
