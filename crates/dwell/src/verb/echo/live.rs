@@ -87,6 +87,7 @@ pub(super) fn hear_lab(args: &EchoArgs, file: &Path, seed: u64) -> Result<Heard>
     // A responder's answers tell more than a capture beside it.
     let host = (args.asked() == Asked::Icmp).then(|| named("the destination's interface", heard.host));
     let mut told = Heard::of(args, "lab", named("the last link", heard.tap), host)?;
+    told.warnings.extend(lab.caution().map(str::to_owned));
     if let Some(watch) = watch {
         let watched = watch.and_then(HostWatch::finish).map(|watched| Inside::of(&watched.journeys));
         told.observed(watched.map_err(Into::into));
