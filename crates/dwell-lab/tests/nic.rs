@@ -174,8 +174,9 @@ fn the_check_tells_of_the_nic() {
     let nic = check.nic.as_ref().unwrap();
     assert_eq!((nic.kind, nic.period), (Kind::Hold, Some(PERIOD)));
     // Thirty packets of 72 B back to back take 200 us, so the eighth interrupts before the timer does; on a busy machine
-    // bursts come apart, and fewer batches fill up. No batch is larger, and nothing is to be held for longer.
-    assert!(nic.batches > 0 && nic.largest_batch <= 8, "{nic:?}");
+    // bursts come apart, and fewer batches fill up. Nothing is to be held for longer. No batch is larger, but one that is
+    // handed over late may be followed at once by the next, and the stamps then show the two as one.
+    assert!(nic.batches > 0 && nic.largest_batch <= 16, "{nic:?}");
     assert!(nic.held.asked.unwrap().p75 <= PERIOD, "{nic:?}");
     assert!(check.verdicts.iter().any(|verdict| verdict.condition == "nic"), "{check}");
     assert!(check.to_string().contains("held by the NIC"), "{check}");

@@ -2,7 +2,7 @@
 //! `dwell local` is tried on, and what its page in the book is worked on.
 //!
 //! In each, a program of the source sends small UDP datagrams at an even pace, and a program of the destination,
-//! which knows nothing of Dwell, reads them. They differ from [`Case::Healthy`] in one thing.
+//! which knows nothing of Dwell, reads them with real-time priority, so that no bystander is in its way.
 
 mod programs;
 mod situation;
@@ -15,7 +15,7 @@ use programs::{Reader, Stall};
 /// A situation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// Nothing is wrong: the reader waits for packets on a core that is awake and does nothing else.
+    /// Nothing is wrong: packets come in on the reader's own core, where it goes first.
     Healthy,
     /// A thread of higher priority computes on the reader's core for most of the time.
     BusyCore,
@@ -30,6 +30,7 @@ pub enum Case {
 }
 
 /// What a case is made of.
+#[derive(Copy, Clone, Debug)]
 struct Make {
     /// Between two packets.
     every: Nanos,
@@ -43,6 +44,8 @@ struct Make {
 /// What the reader's core does when the reader sleeps.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Beside {
+    /// It takes packets in, and gives way to the reader at once.
+    Arrivals,
     /// It sleeps too.
     Nothing,
     /// It spins, and gives way to everybody at once.
@@ -89,7 +92,9 @@ impl Case {
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Healthy => "A packet every 500 us; the reader's core is awake and has nothing else to do.",
+            Self::Healthy => {
+                "A packet every 500 us; packets come in on the reader's own core, where it goes first."
+            }
             Self::BusyCore => {
                 "A packet every 2 ms; a thread of higher priority computes on the reader's core for 3 ms of every \
                  5 ms."
@@ -112,17 +117,19 @@ impl Case {
         let healthy = Make {
             every: Nanos::from_micros(500),
             reader: Reader::default(),
-            beside: Beside::Awake,
+            beside: Beside::Arrivals,
             scenario: PLAIN,
         };
+        // A reader that works, or is handed many packets at once, would keep its own core from taking more in.
+        let apart = Make { beside: Beside::Awake, ..healthy };
         let stall = Some(Stall { each: 60, lasting: Nanos::from_millis(20) });
         match self {
             Self::Healthy => healthy,
             Self::BusyCore => Make { every: Nanos::from_millis(2), beside: Beside::Other, ..healthy },
-            Self::Coalescing => Make { every: Nanos::from_micros(50), scenario: GATHERING, ..healthy },
+            Self::Coalescing => Make { every: Nanos::from_micros(50), scenario: GATHERING, ..apart },
             Self::SleepingCore => Make { every: Nanos::from_millis(20), beside: Beside::Nothing, ..healthy },
-            Self::SlowReader => Make { reader: Reader { stall, room: None }, ..healthy },
-            Self::FullQueue => Make { reader: Reader { stall, room: Some(LEAST_ROOM) }, ..healthy },
+            Self::SlowReader => Make { reader: Reader { stall, room: None }, ..apart },
+            Self::FullQueue => Make { reader: Reader { stall, room: Some(LEAST_ROOM) }, ..apart },
         }
     }
 }

@@ -21,6 +21,9 @@ pub const TRAFFIC: Nanos = Nanos::from_secs(3);
 /// Where the reader reads: the discard service.
 const PORT: u16 = 9;
 
+/// Of another program on the reader's core.
+const ABOVE_THE_READER: i32 = 2;
+
 /// A case, set up. It ends, and leaves nothing, when this value is dropped or the process dies.
 pub struct Situation {
     stop: Arc<AtomicBool>,
@@ -54,20 +57,24 @@ impl Situation {
         let socket = wiring.destination.within(|| reader.open(to))?;
         let told = Arc::clone(&stop);
         programs.push(wiring.destination.spawn("reader", move || {
-            let _ = place::pin_current_thread(cores.receiver);
+            // Without real-time priority (it takes root) bystanders disturb the case.
+            let _ = match beside {
+                Beside::Arrivals => settle(Role::Forwarder, cores),
+                _ => settle(Role::Receiver, cores),
+            };
             reader.read(&socket, &told);
             Ok(())
         })?);
         let told = Arc::clone(&stop);
         match beside {
-            Beside::Nothing => {}
+            Beside::Arrivals | Beside::Nothing => {}
             Beside::Awake => programs.push(wiring.destination.spawn("awake", move || {
                 keep_awake(cores.receiver, &told);
                 Ok(())
             })?),
             Beside::Other => programs.push(wiring.destination.spawn("compute", move || {
-                // Where it gets no priority (it takes root), the scheduler lets the reader run first, as a rule.
-                let _ = settle(Role::Receiver, cores);
+                let _ = place::pin_current_thread(cores.receiver);
+                let _ = place::real_time_priority(ABOVE_THE_READER);
                 compute(&told);
                 Ok(())
             })?),

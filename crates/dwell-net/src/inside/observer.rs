@@ -35,6 +35,8 @@ pub struct Observer {
 }
 
 fn kernel_types() -> Result<Btf<'static>, ObserverError> {
+    // What libbpf has to say, our errors say.
+    libbpf_rs::set_print(None);
     Btf::from_vmlinux().map_err(|_| ObserverError::NoBtf)
 }
 
@@ -145,7 +147,6 @@ pub(super) fn hook_of(section: &OsStr) -> Option<&'static Hook> {
 
 fn load(watching: &Watching, btf: &Btf<'_>, completes: bool) -> Result<Object, ObserverError> {
     let told = Told::new(watching, completes)?;
-    libbpf_rs::set_print(None);
     let mut builder = ObjectBuilder::default();
     let open: Result<OpenObject, _> = builder.open_memory(PROGRAMS);
     let mut open = open.map_err(ObserverError::refused("open the programs"))?;

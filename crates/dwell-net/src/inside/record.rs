@@ -23,18 +23,14 @@ struct RawFlow {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub(super) struct Record {
-    times: [u64; Point::COUNT],
+    times: [u64; 8],
+    /// Of a drop: when.
     kernel_stamp: u64,
     cgroup: u64,
-    idle: u64,
-    dropped: u64,
     flow: RawFlow,
     pid: u32,
     tid: u32,
-    before_pid: u32,
-    before_tid: u32,
     name: [u8; 16],
-    before_name: [u8; 16],
     interface: u32,
     size: u32,
     core: u32,
@@ -44,10 +40,14 @@ pub(super) struct Record {
     segments: u16,
     way: u8,
     before: u8,
-    end_seq: u32,
+    before_pid: u32,
+    before_tid: u32,
+    idle: u64,
+    before_name: [u8; 16],
 }
 
-const _: () = assert!(size_of::<Record>() == 14 * 8 + 4 * 8 + 40 + 4 * 4 + 2 * 16 + 6 * 4 + 8);
+const _: () =
+    assert!(size_of::<Record>() == 8 * 8 + 2 * 8 + 40 + 2 * 4 + 16 + 6 * 4 + 4 + 4 + 2 * 4 + 8 + 16);
 
 /// A stamp farther than this from the driver's time is of another clock, or of another time.
 const NEAR: Nanos = Nanos(1_000_000_000);
@@ -60,9 +60,21 @@ impl Record {
         (bytes.len() >= size_of::<Self>()).then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 
-    fn at(&self, point: Point) -> Option<Nanos> {
-        let time = self.times[point.index()];
-        (time != 0).then_some(Nanos(time as i64))
+    /// The times at the points of its way, in the order of `enum point` in journey.h.
+    fn points(&self) -> impl Iterator<Item = (Point, Nanos)> {
+        use Point::{
+            Asked, Called, Completed, Discipline, Driver, Handed, Protocol, Queue, Read, Running, Stamped,
+            Waking, Xmit,
+        };
+        let points = match self.way() {
+            Way::Receive => [Driver, Protocol, Queue, Waking, Running, Asked, Read, Stamped],
+            // The last place is never used.
+            Way::Send | Way::Answer => {
+                [Driver, Protocol, Discipline, Xmit, Handed, Completed, Called, Stamped]
+            }
+        };
+        let seen = points.into_iter().zip(self.times);
+        seen.filter(|(_, time)| *time != 0).map(|(point, time)| (point, Nanos(time as i64)))
     }
 
     fn way(&self) -> Way {
@@ -92,20 +104,18 @@ impl Record {
     /// What it tells; `ahead` is how far CLOCK_REALTIME is ahead of the clock of the times.
     pub(super) fn event(&self, ahead: Nanos, reasons: &Reasons) -> Event {
         if self.reason != 0 {
-            let at = Nanos(self.dropped as i64);
+            let at = Nanos(self.kernel_stamp as i64);
             let flow = (self.flow.version != 0).then(|| self.flow());
             return Event::Dropped(Dropped { at, way: self.way(), flow, reason: reasons.name(self.reason) });
         }
         let mut times = Times::default();
-        for point in Point::ALL {
-            if let Some(time) = self.at(point) {
-                // The application's stamp is on the other clock.
-                times.set(point, if point == Point::Stamped { time - ahead } else { time });
-            }
+        for (point, time) in self.points() {
+            // The application's stamp is on the other clock.
+            times.set(point, if point == Point::Stamped { time - ahead } else { time });
         }
         let kernel_stamp = (self.kernel_stamp != 0).then(|| Nanos(self.kernel_stamp as i64) - ahead);
         let driver = times.at(Point::Driver);
-        let read = self.at(Point::Read).is_some();
+        let read = times.at(Point::Read).is_some();
         Event::Journey(Box::new(Journey {
             way: self.way(),
             flow: self.flow(),

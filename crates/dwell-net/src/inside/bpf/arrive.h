@@ -12,27 +12,36 @@ struct arrival {
 struct arrival arrivals[PACKETS];
 
 /* Packets in sockets' queues, in the order of being put there; the oldest give way. */
+/* Two lines of the cache: the core of the reader fetches them from the core that received. */
 struct waiting {
+	u64 driver, protocol, queue;
+	u64 kernel_stamp;
+	struct flow flow;
 	u32 serial;
+	u32 interface;
+	u32 size;
+	u32 core;
+	u32 ahead;
+	u32 end_seq; /* TCP: the number behind its last byte */
+	u16 segments;
 	bool told;
-	struct journey journey;
-};
+} __attribute__((aligned(128)));
 struct waiting waitings[PACKETS];
 u32 serials;
 
 /* What lies in the queue of a socket that got a watched packet: every packet has a position, for the order alone tells
  * which one is read. Where more lie than there is room for, the oldest are overwritten, and missed when read. */
 #define QUEUED 2048
+#define UNKNOWN 0xffffffff
 struct queue {
 	u32 head, tail;
 	u32 first; /* those before lay there when the first watched one came */
 	u32 calls; /* position behind the last packet that the kernel told of */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
-	bool racy; /* this kernel tells of a packet after it can be read already */
 	struct {
 		u32 position;
-		u32 serial; /* in `waitings`; 0: not watched */
+		u32 serial; /* in `waitings`; 0: not watched; UNKNOWN: it came and went unseen */
 	} at[QUEUED];
 };
 
@@ -102,11 +111,9 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(protocol, struct sk_buff *skb)
 {
 	struct arrival *arrival = arrival_of(skb);
-	if (wanted(ANSWER)) {
-		struct core *core = this_core();
-		core->processing = (u64)skb;
-		core->place = place_of(skb);
-	}
+	struct core *core = this_core();
+	core->processing = (u64)skb;
+	core->place = place_of(skb);
 	if (arrival)
 		arrival->protocol = bpf_ktime_get_ns();
 	return 0;
@@ -138,24 +145,18 @@ static __always_inline void append(struct queue *queue, const struct sk_buff *sk
 {
 	u32 serial = __sync_fetch_and_add(&serials, 1) + 1;
 	struct waiting *waiting = &waitings[serial & (PACKETS - 1)];
-	struct journey *journey = &waiting->journey;
 	waiting->serial = 0;
-	__builtin_memset(journey->times, 0, sizeof(journey->times));
-	journey->times[DRIVER] = arrival->driver;
-	journey->times[PROTOCOL] = arrival->protocol;
-	journey->times[QUEUE] = queued;
-	journey->flow = *flow;
-	journey->kernel_stamp = skb->tstamp;
-	journey->interface = arrival->interface;
-	journey->core = arrival->core;
-	journey->size = ip_length(skb);
-	journey->segments = segments_of(skb);
-	journey->reason = 0;
-	journey->way = RECEIVE;
-	journey->before = 0;
-	journey->idle = 0;
-	journey->end_seq = end_seq;
-	journey->ahead = queue->tail - queue->head;
+	waiting->driver = arrival->driver;
+	waiting->protocol = arrival->protocol;
+	waiting->queue = queued;
+	waiting->kernel_stamp = skb->tstamp;
+	waiting->flow = *flow;
+	waiting->interface = arrival->interface;
+	waiting->size = ip_length(skb);
+	waiting->core = arrival->core;
+	waiting->ahead = queue->tail - queue->head;
+	waiting->end_seq = end_seq;
+	waiting->segments = segments_of(skb);
 	waiting->told = false;
 	waiting->serial = serial;
 	place(queue, serial);

@@ -11,7 +11,7 @@ int BPF_PROG(dropping, struct sk_buff *skb, void *location, u32 reason)
 	if (is_leaving(departure, skb)) {
 		departure->live = false;
 		departure->journey.reason = reason;
-		departure->journey.dropped = bpf_ktime_get_ns();
+		departure->journey.kernel_stamp = bpf_ktime_get_ns();
 		tell(&departure->journey);
 		return 0;
 	}
@@ -22,7 +22,7 @@ int BPF_PROG(dropping, struct sk_buff *skb, void *location, u32 reason)
 	struct journey journey = { .reason = reason, .way = RECEIVE };
 	if (!watched_flow((u64)skb->head + skb->network_header, false, &journey.flow))
 		return 0;
-	journey.dropped = bpf_ktime_get_ns();
+	journey.kernel_stamp = bpf_ktime_get_ns();
 	tell(&journey);
 	return 0;
 }

@@ -1,10 +1,11 @@
 /* What the programs tell (struct journey), what they are told (struct watching), and what they count.
  * The same layouts stand in record.rs. */
 
-/* Places in `times`, as Point of dwell-core numbers them. */
+/* Places in `times`. No packet passes all: those of an answer stand where those of the reader do. */
 enum point {
-	NIC, DRIVER, PROTOCOL, QUEUE, WAKING, RUNNING, ASKED, READ, STAMPED, CALLED, DISCIPLINE, XMIT, HANDED, COMPLETED,
-	POINTS
+	DRIVER, PROTOCOL, QUEUE, WAKING, RUNNING, ASKED, READ, STAMPED,
+	POINTS,
+	DISCIPLINE = 2, XMIT, HANDED, COMPLETED, CALLED,
 };
 enum way { RECEIVE, SEND, ANSWER };
 
@@ -21,15 +22,11 @@ struct flow {
 
 struct journey {
 	u64 times[POINTS];
-	u64 kernel_stamp;
+	u64 kernel_stamp; /* of a drop: when */
 	u64 cgroup;
-	u64 idle;
-	u64 dropped; /* when, of a drop */
 	struct flow flow;
 	u32 pid, tid;
-	u32 before_pid, before_tid;
 	char name[16];
-	char before_name[16];
 	u32 interface;
 	u32 size;
 	u32 core;
@@ -39,7 +36,9 @@ struct journey {
 	u16 segments;
 	u8 way;
 	u8 before; /* 0: not known; 1: idle; 2: another thread */
-	u32 end_seq; /* TCP: the number behind its last byte */
+	u32 before_pid, before_tid;
+	u64 idle;
+	char before_name[16];
 };
 
 #define LISTED 16

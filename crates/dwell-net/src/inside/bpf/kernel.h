@@ -66,23 +66,14 @@ struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;
 };
-struct qspinlock {
-	u8 locked;
-};
-struct raw_spinlock {
-	struct qspinlock raw_lock;
-};
-struct spinlock {
-	struct raw_spinlock rlock;
-};
 struct sk_buff_head {
 	struct sk_buff *next;
 	struct sk_buff *prev;
 	u32 qlen;
-	struct spinlock lock;
 };
 struct sock_common {
 	u16 skc_family;
+	u16 skc_num;
 	possible_net_t skc_net;
 };
 struct sock {

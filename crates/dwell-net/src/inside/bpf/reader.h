@@ -3,6 +3,9 @@
 
 struct thread {
 	u64 waking, running, asked, called;
+	u64 noted; /* when `cgroup` and `name` were read */
+	u64 cgroup;
+	char name[16];
 	u64 idle; /* how long its core had slept before it was given to it */
 	u32 before_pid, before_tid;
 	char before_name[16];
@@ -141,11 +144,19 @@ static __always_inline bool thread_watched(void)
 	return !watching.cgroup || watching.cgroup == bpf_get_current_cgroup_id();
 }
 
-static __always_inline void note_process(struct journey *journey)
+/* A thread seldom changes its name or its group: both are read anew once in a while. */
+#define NOTED 100000000
+
+static __always_inline void note_process(struct journey *journey, struct thread *thread, u64 now)
 {
 	u64 id = bpf_get_current_pid_tgid();
+	if (now - thread->noted > NOTED) {
+		thread->noted = now;
+		thread->cgroup = bpf_get_current_cgroup_id();
+		bpf_get_current_comm(thread->name, sizeof(thread->name));
+	}
 	journey->pid = id >> 32;
 	journey->tid = id;
-	journey->cgroup = bpf_get_current_cgroup_id();
-	bpf_get_current_comm(journey->name, sizeof(journey->name));
+	journey->cgroup = thread->cgroup;
+	__builtin_memcpy(journey->name, thread->name, sizeof(journey->name));
 }

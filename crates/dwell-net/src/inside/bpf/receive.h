@@ -2,6 +2,24 @@
 
 #define AT_ONCE 16
 
+/* A packet that a reader was quicker to take than the kernel to tell of it: it is what this core received last. */
+static __always_inline void place_quick(struct sock *sk, struct queue *queue, u64 now)
+{
+	struct core *core = this_core();
+	struct arrival *arrival = &arrivals[core->place & (PACKETS - 1)];
+	struct flow flow;
+	if (arrival->interface && arrival->inside && arrival->skb == core->processing) {
+		const struct sk_buff *skb = bpf_core_cast((void *)core->processing, struct sk_buff);
+		bool watched = packet_watched(skb, arrival, &flow);
+		/* Its memory may be another's by now. */
+		if (watched && flow.local_port == sk->__sk_common.skc_num) {
+			append(queue, skb, arrival, &flow, now, 0);
+			return;
+		}
+	}
+	place(queue, UNKNOWN);
+}
+
 /* Datagrams: this is called once for each after several were put in the queue, so those not yet seen are at its end. */
 static __always_inline void queue_datagrams(struct sock *sk, u64 now)
 {
@@ -36,12 +54,13 @@ static __always_inline void queue_datagrams(struct sock *sk, u64 now)
 	}
 	if (!queue)
 		return;
-	if (!sk->sk_receive_queue.lock.rlock.raw_lock.locked)
-		queue->racy = true;
-	/* A packet whose arrival was forgotten, or that a reader was quicker to take, has a position too. */
 	queue->calls++;
 	if ((int)(queue->calls - queue->tail) > 0)
-		place(queue, 0);
+		place_quick(sk, queue, now);
+	/* No more can have been read than came: where the count says so, a packet was missed. */
+	u32 lies = lying(sk);
+	if (fresh && (int)(queue->tail - queue->head) < (int)lies)
+		queue->head = queue->tail - lies;
 }
 
 static __always_inline u32 serial_at(struct queue *queue, u32 position)
@@ -68,10 +87,10 @@ static __always_inline void queue_segments(struct sock *sk, u64 now)
 		at--;
 		u32 serial = serial_at(queue, at);
 		struct waiting *waiting = waiting_with(serial);
-		if (waiting->serial != serial || waiting->journey.times[QUEUE])
+		if (waiting->serial != serial || waiting->queue)
 			break;
-		if ((int)(waiting->journey.end_seq - next) <= 0)
-			waiting->journey.times[QUEUE] = now;
+		if ((int)(waiting->end_seq - next) <= 0)
+			waiting->queue = now;
 	}
 }
 
@@ -117,42 +136,63 @@ int BPF_PROG(segment, struct sock *sk, const struct sk_buff *skb)
 	return 0;
 }
 
-/* Completes the journey with what its reader did, and tells it. */
-static __always_inline void finish(struct waiting *waiting, u64 now)
+static __always_inline void complete(struct journey *journey, const struct waiting *waiting, struct thread *thread,
+				     u64 now)
 {
-	struct journey *journey = &waiting->journey;
-	struct thread *thread = known_thread();
-	u64 queued = journey->times[QUEUE];
-	if (!thread_watched())
-		return;
+	u64 queued = waiting->queue;
+	journey->times[DRIVER] = waiting->driver;
+	journey->times[PROTOCOL] = waiting->protocol;
+	journey->times[QUEUE] = queued;
+	journey->times[WAKING] = thread->waking >= queued ? thread->waking : 0;
+	journey->times[RUNNING] = 0;
+	journey->times[ASKED] = thread->asked >= queued ? thread->asked : 0;
 	journey->times[READ] = now;
+	journey->times[STAMPED] = 0;
+	journey->kernel_stamp = waiting->kernel_stamp;
+	journey->flow = waiting->flow;
+	note_process(journey, thread, now);
+	journey->interface = waiting->interface;
+	journey->size = waiting->size;
+	journey->core = waiting->core;
 	journey->reader_core = bpf_get_smp_processor_id();
-	note_process(journey);
-	if (!thread) {
-		tell(journey);
-		return;
-	}
-	if (thread->waking >= queued)
-		journey->times[WAKING] = thread->waking;
+	journey->ahead = waiting->ahead;
+	journey->reason = 0;
+	journey->segments = waiting->segments;
+	journey->way = RECEIVE;
+	journey->before = 0;
 	if (thread->running >= queued && thread->running >= thread->waking) {
 		journey->times[RUNNING] = thread->running;
 		journey->before = thread->before;
-		journey->idle = thread->idle;
 		journey->before_pid = thread->before_pid;
 		journey->before_tid = thread->before_tid;
+		journey->idle = thread->idle;
 		__builtin_memcpy(journey->before_name, thread->before_name, 16);
-	}
-	if (thread->asked >= queued)
-		journey->times[ASKED] = thread->asked;
-	let_go(thread, 0);
-	if (thread->announces) {
-		thread->journey = *journey;
-		thread->holds = true;
-	} else {
-		tell(journey);
 	}
 }
 
+/* Tells the journey, with what its reader did; of a thread that tells its stamps, when it did. */
+static __always_inline void finish(const struct waiting *waiting, u64 now)
+{
+	struct thread *thread = known_thread();
+	if (!thread || !thread_watched())
+		return;
+	let_go(thread, 0);
+	if (thread->announces) {
+		complete(&thread->journey, waiting, thread, now);
+		thread->holds = true;
+		return;
+	}
+	struct journey *journey = bpf_ringbuf_reserve(&told, sizeof(*journey), 0);
+	if (!journey) {
+		LOST(buffer_full);
+		return;
+	}
+	complete(journey, waiting, thread, now);
+	bpf_ringbuf_submit(journey, BPF_RB_NO_WAKEUP);
+}
+
+/* The order alone tells which packet this is: as many are told of as are read. A reader may be here before its packet
+ * has its place; that place is then skipped. */
 static __always_inline void read_datagram(struct sock *sk, struct queue *queue, u32 length, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -160,22 +200,16 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 		queue->shared = true;
 	queue->reader = tid;
 	u32 tail = queue->tail;
-	u32 held = tail - queue->head;
-	/* What was taken out and not yet told of. One: this one. */
-	int taken = held - lying(sk);
-	if (queue->tail != tail)
-		taken = 1;
-	if (taken > 1) {
+	/* What was taken out and not yet told of. One: this one. Less: its place, or a later one's, is still to come. */
+	int taken = tail - queue->head - lying(sk);
+	if (taken > 1 && queue->tail == tail) {
 		/* Several readers: none can be told from the other. One reader: older ones left without a read. */
-		u32 drop = queue->shared ? taken : taken - 1;
-		queue->head += drop;
-		held -= drop;
-		if (queue->shared)
-			held = 0;
-	} else if (taken < 1 && (queue->shared || queue->racy)) {
-		held = 0;
-	}
-	if (held == 0) {
+		queue->head += queue->shared ? taken : taken - 1;
+		if (queue->shared) {
+			LOST(unmatched);
+			return;
+		}
+	} else if (taken < 1 && queue->shared) {
 		LOST(unmatched);
 		return;
 	}
@@ -185,7 +219,9 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	struct waiting *waiting = waiting_with(serial);
 	if ((int)(position - queue->first) < 0)
 		return;
-	if (queue->at[index].position != position || (serial && waiting->serial != serial))
+	if ((int)(position - tail) >= 0 || serial == UNKNOWN)
+		LOST(unmatched);
+	else if (queue->at[index].position != position || (serial && waiting->serial != serial))
 		LOST(table_full);
 	else if (serial)
 		finish(waiting, now);
@@ -202,11 +238,11 @@ static __always_inline void read_stream(struct sock *sk, struct queue *queue, u6
 		if (waiting->serial != serial) {
 			LOST(table_full);
 		} else if (!waiting->told) {
-			if ((int)(waiting->journey.end_seq - copied) > 0)
+			if ((int)(waiting->end_seq - copied) > 0)
 				break;
 			waiting->told = true;
-			if (!waiting->journey.times[QUEUE])
-				waiting->journey.times[QUEUE] = now;
+			if (!waiting->queue)
+				waiting->queue = now;
 			finish(waiting, now);
 		}
 		queue->head = at + 1;

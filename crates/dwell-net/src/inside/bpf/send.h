@@ -92,10 +92,11 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 	} else {
 		if (!skb->sk || !wanted(SEND) || !thread_watched())
 			return 0;
-		note_process(journey);
 		struct thread *thread = known_thread();
-		if (thread)
-			journey->times[CALLED] = thread->called;
+		if (!thread)
+			return 0;
+		note_process(journey, thread, now);
+		journey->times[CALLED] = thread->called;
 	}
 	journey->kernel_stamp = 0;
 	journey->interface = interface;

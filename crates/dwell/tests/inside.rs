@@ -1,0 +1,168 @@
+//! `dwell local` as a user meets it: the lab's made cases, each recognised, and what is in its way said in one line.
+
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// An ordinary user.
+const NOBODY: u32 = 65_534;
+
+/// Other work on this machine disturbs a case; so often it is made anew.
+const TRIES: usize = 5;
+
+fn dwell() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.stdin(Stdio::null()).env_remove("DWELL_LOG");
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}
+
+/// Whether this process may observe; says why not.
+fn observes() -> bool {
+    let probe = dwell().args(["local", "lo", "--seconds", "0.001"]).output().unwrap();
+    // Nothing passed in so short a time: that is an answer of an observer.
+    let able = probe.status.success() || said(&probe).contains("no packet of");
+    if !able {
+        eprintln!("skipped: {}", said(&probe));
+    }
+    able
+}
+
+fn watched(case: &str) -> Value {
+    let output = dwell().args(["lab", "case", case, "--json", "--seconds", "0.5"]).output().unwrap();
+    assert!(output.status.success(), "{case}: {}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn kinds(document: &Value) -> Vec<&str> {
+    document["diagnosis"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect()
+}
+
+/// Makes a case until it is told as it should be.
+fn until(case: &str, fine: impl Fn(&[&str], &Value) -> bool) {
+    let mut told = Vec::new();
+    for _ in 0..TRIES {
+        let document = watched(case);
+        if fine(&kinds(&document), &document) {
+            return;
+        }
+        told.push(document["diagnosis"].to_string());
+    }
+    panic!("{case}: {}", told.join("\n"));
+}
+
+/// One after another: each wants both cores for itself.
+#[test]
+fn each_case_is_recognised_and_a_healthy_host_is_told_nothing() {
+    if !observes() {
+        return;
+    }
+    until("healthy", |kinds, _| kinds.is_empty());
+    until("busy-core", |kinds, document| {
+        kinds == ["busy_core"] && document["diagnosis"][0]["sentence"].as_str().unwrap().contains("`compute`")
+    });
+    until("coalescing", |kinds, _| kinds.first() == Some(&"coalescing"));
+    until("slow-reader", |kinds, _| kinds.first() == Some(&"slow_reader"));
+    until("full-queue", |kinds, _| kinds.starts_with(&["full_socket_queue", "slow_reader"]));
+    // A busy machine's cores do not sleep: then it is told who ran.
+    until("sleeping-core", |kinds, _| matches!(kinds, ["sleeping_core" | "busy_core", ..]));
+}
+
+#[test]
+fn without_privileges_one_line_says_what_to_do() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: nobody's privileges can be taken without root");
+        return;
+    }
+    let stage = tempfile::tempdir().unwrap();
+    let program = stage.path().join("dwell");
+    std::fs::copy(env!("CARGO_BIN_EXE_dwell"), &program).unwrap();
+    for path in [stage.path(), &program] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let output = Command::new(&program)
+        .args(["local", "lo", "--seconds", "1"])
+        .current_dir("/")
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = said(&output);
+    assert!(said.lines().count() == 1 && said.contains("CAP_BPF"), "{said}");
+}
+
+/// Runs a line of shell in a mount and a network namespace of its own.
+fn apart(script: &str) -> Output {
+    let script = script.replace("DWELL", env!("CARGO_BIN_EXE_dwell"));
+    Command::new("unshare").args(["--mount", "--net", "sh", "-c", &script]).output().unwrap()
+}
+
+#[test]
+fn without_btf_one_line_says_so() {
+    if !observes() {
+        return;
+    }
+    let output = apart("mount -t tmpfs none /sys/kernel/btf && exec DWELL local lo --seconds 1");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let said = said(&output);
+    assert!(said.lines().count() == 1 && said.contains("BTF"), "{said}");
+}
+
+#[test]
+fn an_interface_that_goes_away_ends_the_watch() {
+    if !observes() {
+        return;
+    }
+    let output = apart(
+        "set -e; ip link add near type veth peer far; ip address add 10.9.9.1/24 dev near; ip link set near up; \
+         ip link set far up; { sleep 1; ip link del near; } & exec DWELL local near --seconds 20",
+    );
+    // Packets of the kernel's own may have been seen, or none.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
+    let all = format!("{}{}", String::from_utf8_lossy(&output.stdout), said(&output));
+    assert!(all.contains("near went down"), "{all}");
+}
+
+/// The programs that a process holds, by the numbers that the kernel gave them.
+fn programs(pid: u32) -> Vec<u32> {
+    let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return Vec::new() };
+    let texts = files.flatten().filter_map(|file| std::fs::read_to_string(file.path()).ok());
+    texts
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok()))
+        .collect()
+}
+
+#[test]
+fn a_killed_watch_leaves_nothing_attached() {
+    if !observes() {
+        return;
+    }
+    let mut child = dwell().args(["local", "lo", "--seconds", "30"]).stderr(Stdio::null()).spawn().unwrap();
+    let mut held = Vec::new();
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = programs(child.id());
+        if !now.is_empty() && now.len() == held.len() {
+            break;
+        }
+        held = now;
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!held.is_empty(), "it never attached anything");
+    // The kernel takes programs away a moment after their process.
+    for _ in 0..100 {
+        let left: Vec<u32> = libbpf_rs::query::ProgInfoIter::default().map(|program| program.id).collect();
+        if held.iter().all(|program| !left.contains(program)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("of programs {held:?} some are still there");
+}
