@@ -5,10 +5,14 @@ use crate::lab::{LabOptions, fixed_spin};
 use crate::namespace::Worker;
 use crate::placement::{Cores, Role, settle};
 use crate::testbed::{Carriage, Testbed};
+use crate::watch::HostWatch;
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place};
 use dwell_core::Nanos;
 use dwell_core::echo::{Asked, Exchange, Tally};
+use dwell_core::inside::{Protocol, Way};
 use dwell_net::echo::{Asking, EchoProber, EchoTap, Responder, ResponderConfig, Transport, ask};
+use dwell_net::inside::Watching;
+use dwell_net::wire;
 use dwell_sim::Scenario;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -22,6 +26,7 @@ pub struct EchoLab {
     address: IpAddr,
     stop: Arc<AtomicBool>,
     responder: Option<Worker<()>>,
+    caution: Option<String>,
 }
 
 /// What was heard of a round of probes.
@@ -62,7 +67,12 @@ impl EchoLab {
             Asked::Tcp { port } => Some((Transport::Tcp, port)),
         };
         let stop = Arc::new(AtomicBool::new(false));
-        let mut lab = Self { testbed, asked, address, stop, responder: None };
+        let mut lab = Self { testbed, asked, address, stop, responder: None, caution: None };
+        if matches!(asked, Asked::Tcp { .. }) {
+            lab.caution = lab.forget_departure_times().err().map(|error| {
+                format!("TCP packets are stamped microseconds after they arrive, for between namespaces they bring a time along that this kernel does not let them forget ({error})")
+            });
+        }
         if let Some((transport, port)) = over {
             let config = ResponderConfig {
                 before_stamp,
@@ -80,6 +90,22 @@ impl EchoLab {
                 })?);
         }
         Ok(lab)
+    }
+
+    fn forget_departure_times(&self) -> Result<(), LabError> {
+        let wiring = &self.testbed.wiring;
+        [&wiring.source, &wiring.destination].into_iter().try_for_each(|host| {
+            host.within(|| {
+                wire::forget_departure_times(HOST_PORT)
+                    .map_err(LabError::system("make a wire that carries packets alone"))
+            })
+        })
+    }
+
+    /// What is worse here than it could be, and why.
+    #[must_use]
+    pub fn caution(&self) -> Option<&str> {
+        self.caution.as_deref()
     }
 
     /// Asks, and tells what was heard.
@@ -106,6 +132,21 @@ impl EchoLab {
         }
         let [tap, host] = taps.map(EchoTap::finish);
         Ok(EchoHeard { tap, host })
+    }
+
+    /// Has an observer watch how the destination receives and answers.
+    ///
+    /// # Errors
+    /// When nothing can be observed here; the error says why.
+    pub fn watch(&self) -> Result<HostWatch, LabError> {
+        let programs = vec![Way::Receive, Way::Send];
+        let (protocol, ports, ways) = match self.asked {
+            Asked::Icmp => (Protocol::Icmp, Vec::new(), vec![Way::Answer]),
+            Asked::Udp { port } => (Protocol::Udp, vec![port], programs),
+            Asked::Tcp { port } => (Protocol::Tcp, vec![port], programs),
+        };
+        let watching = Watching { addresses: vec![self.address], ports, ways, ..Watching::default() };
+        HostWatch::start(&self.testbed, watching, protocol, Nanos::ZERO)
     }
 
     /// The destination's address, inside the lab.

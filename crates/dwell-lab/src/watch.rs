@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::lab::Lab;
 use crate::namespace::Worker;
+use crate::testbed::Testbed;
 use dwell_core::Nanos;
 use dwell_core::inside::{Event, Journey, Losses, Protocol, Way};
 use dwell_net::inside::{Observer, Watching};
@@ -25,8 +26,8 @@ pub struct HostWatch {
 /// What an observer saw.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// The agent's packets, in the order in which they were read. Their times are the lab's true ones: those of the
-    /// truth of its passages.
+    /// The packets watched, in the order in which they were read or left. Of a lab's agent, their times are those of the
+    /// truth of its passages; of echoes, CLOCK_REALTIME's.
     pub journeys: Vec<Journey>,
     /// What it missed.
     pub losses: Losses,
@@ -41,17 +42,33 @@ impl Lab {
         let inner = &self.inner;
         let watching =
             Watching { ports: vec![inner.address.port()], ways: vec![Way::Receive], ..Watching::default() };
-        let zero = inner.start - clock::realtime_minus_monotonic();
-        let core = inner.testbed.cores.sender;
+        HostWatch::start(&inner.testbed, watching, Protocol::Udp, inner.start)
+    }
+}
+
+impl HostWatch {
+    /// Has an observer watch the packets of `protocol` at the testbed's destination. `start`, by CLOCK_REALTIME, is
+    /// where the journeys' times begin.
+    ///
+    /// # Errors
+    /// When nothing can be observed here; the error says why.
+    pub(crate) fn start(
+        testbed: &Testbed,
+        watching: Watching,
+        protocol: Protocol,
+        start: Nanos,
+    ) -> Result<Self, LabError> {
+        let zero = start - clock::realtime_minus_monotonic();
+        let core = testbed.cores.sender;
         let stop = Arc::new(AtomicBool::new(false));
         let (told, (ready, is_ready)) = (Arc::clone(&stop), channel());
-        let worker = inner.testbed.wiring.destination.spawn("observer", move || {
+        let worker = testbed.wiring.destination.spawn("observer", move || {
             let _ = place::pin_current_thread(core);
             let mut observer = Observer::attach(&watching)?;
             let _ = ready.send(());
             let mut journeys = Vec::new();
             let mut keep = |event| match event {
-                Event::Journey(journey) if journey.flow.protocol == Protocol::Udp => journeys.push(*journey),
+                Event::Journey(journey) if journey.flow.protocol == protocol => journeys.push(*journey),
                 _ => {}
             };
             while !told.load(Ordering::Relaxed) {
@@ -60,18 +77,16 @@ impl Lab {
             observer.wait(Duration::ZERO, &mut keep)?;
             let losses = observer.losses();
             Ok(Watched {
-                journeys: journeys.into_iter().map(|journey| since(zero, journey)).collect(),
+                journeys: journeys.into_iter().map(|journey| journey.since(zero)).collect(),
                 losses,
             })
         })?;
         match is_ready.recv() {
-            Ok(()) => Ok(HostWatch { stop, worker: Some(worker) }),
+            Ok(()) => Ok(Self { stop, worker: Some(worker) }),
             Err(_) => Err(worker.join().err().unwrap_or(LabError::Ended { role: "observer" })),
         }
     }
-}
 
-impl HostWatch {
     /// Ends it.
     ///
     /// # Errors
@@ -88,11 +103,4 @@ impl Drop for HostWatch {
         // Nobody is left to tell.
         let _ = self.worker.take().map(Worker::join);
     }
-}
-
-/// The journey by a clock that begins at `zero`.
-fn since(zero: Nanos, journey: Journey) -> Journey {
-    let mut times = journey.times;
-    journey.times.seen().for_each(|(point, time)| times.set(point, time - zero));
-    Journey { times, kernel_stamp: journey.kernel_stamp.map(|stamp| stamp - zero), ..journey }
 }

@@ -51,6 +51,7 @@ mod settings;
 pub mod socket;
 mod stamped;
 mod warm;
+pub mod wire;
 
 pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
 pub use agentless::{AgentlessConfig, AgentlessError, AgentlessPath};

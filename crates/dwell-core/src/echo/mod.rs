@@ -5,10 +5,12 @@
 
 mod exchanges;
 mod heard;
+mod inside;
 pub mod message;
 
 pub use exchanges::{Exchange, Exchanges, Tally};
 pub use heard::{Asked, Key};
+pub use inside::Inside;
 
 use crate::unit::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};

@@ -35,8 +35,15 @@ impl Echo {
     /// PPT_up and PPT_down, where the host's kernel stamped both packets.
     #[must_use]
     pub fn halves(&self) -> Option<(Nanos, Nanos)> {
-        let HostTimes { arrived, t3, t5, departed } = self.host?;
-        Some((t3 - arrived?, departed? - t5))
+        self.host.as_ref().and_then(HostTimes::halves)
+    }
+}
+
+impl HostTimes {
+    /// PPT_up and PPT_down, where both packets' times at the host's data link are known.
+    #[must_use]
+    pub fn halves(&self) -> Option<(Nanos, Nanos)> {
+        Some((self.t3 - self.arrived?, self.departed? - self.t5))
     }
 }
 

@@ -105,6 +105,15 @@ pub struct Journey {
 }
 
 impl Journey {
+    /// The same by a clock that begins at `zero`.
+    #[must_use]
+    pub fn since(mut self, zero: Nanos) -> Self {
+        for time in self.times.0.iter_mut().chain([&mut self.kernel_stamp]).flatten() {
+            *time -= zero;
+        }
+        self
+    }
+
     /// The stages and their durations, in the order of passing. A time that lies before its predecessor's (two cores'
     /// clocks, read in turn) makes a stage of zero, and the next stage begins where the last one ended, so that the
     /// durations sum to the total.
@@ -180,6 +189,15 @@ mod tests {
         let journey = journey(Way::Receive, &[&common[..], &busy].concat());
         assert_eq!(journey.stage(Stage::SocketQueue), Some(Nanos(65)));
         assert_eq!(journey.stage(Stage::WakeUp), None);
+    }
+
+    #[test]
+    fn another_clock_moves_all_times_alike() {
+        let journey = journey(Way::Receive, &[(Point::Driver, 100), (Point::Read, 160)]);
+        let journey = Journey { kernel_stamp: Some(Nanos(101)), ..journey }.since(Nanos(-1_000));
+        assert_eq!(journey.times.at(Point::Driver), Some(Nanos(1_100)));
+        assert_eq!((journey.kernel_stamp, journey.total()), (Some(Nanos(1_101)), Nanos(60)));
+        assert_eq!(journey.times.at(Point::Queue), None);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 use super::EchoArgs;
 use anyhow::{Result, bail};
-use dwell_core::echo::{Echo, Exchange, Tally, join};
+use dwell_core::echo::{Echo, Exchange, Inside, Tally, join};
 use dwell_core::host::salehin2013;
 use dwell_core::{Circumstances, Report};
 use serde::Serialize;
@@ -65,6 +65,31 @@ impl Heard {
             }
         }
         Ok(heard)
+    }
+
+    /// Takes the host's times of the kernel's own answers from an observer inside it, where that saw them.
+    pub(super) fn observed(&mut self, observer: Result<Inside>) {
+        let (echoes, why) = match observer {
+            Ok(inside) => {
+                let seen = |echo: &Echo| Some(Echo { host: Some(inside.times(&echo.host?)?), ..*echo });
+                (self.echoes.iter().filter_map(seen).collect(), "none of these echoes was seen".to_owned())
+            }
+            Err(why) => (Vec::new(), why.to_string()),
+        };
+        if echoes.is_empty() {
+            self.warnings.push(format!(
+                "t3 and t5 are where the host's capture sees request and reply, at its data link, and 2 PPT holds \
+                 nothing of what its kernel does; inside it: {why}"
+            ));
+            return;
+        }
+        let missed = self.echoes.len() - echoes.len();
+        if missed > 0 {
+            self.warnings.push(format!("{missed} echoes were not seen inside the host, and are not used"));
+        }
+        let place = "protocol input and the reply's queueing discipline, seen inside the host's kernel";
+        self.circumstances.notes.insert("t3, t5".to_owned(), place.to_owned());
+        self.echoes = echoes;
     }
 
     fn note(&mut self, place: &'static str, name: String, tally: Tally) -> Result<()> {

@@ -1,13 +1,14 @@
 //! Echoes heard on this machine's interfaces, asked for from here or by others.
 
 use super::EchoArgs;
+use super::answers::Answers;
 use super::heard::{Heard, Told};
 use crate::failure::bad_argument;
 use crate::screen::Progress;
 use crate::target::{allow_labs, load};
 use anyhow::{Context, Result, anyhow};
-use dwell_core::echo::Asked;
-use dwell_lab::{EchoLab, LabOptions};
+use dwell_core::echo::{Asked, Inside};
+use dwell_lab::{EchoLab, HostWatch, LabOptions};
 use dwell_net::echo::{Asking, EchoProber, EchoTap, ask};
 use std::io::ErrorKind;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -28,8 +29,17 @@ pub(super) fn hear(args: &EchoArgs, tap: &str) -> Result<Heard> {
         })
     });
     let mut prober = prober.transpose()?;
+    // Who answers is inside this machine where the host's interface is.
+    let mut answers = (asked == Asked::Icmp && args.at_host.is_some()).then(Answers::watch);
     let progress = Progress::start();
-    let told = &mut |number| progress.say(format!("{number} of {} echoes", args.count));
+    let told = &mut |number| {
+        progress.say(format!("{number} of {} echoes", args.count));
+        if let Some(Ok(watched)) = &mut answers
+            && let Err(error) = watched.take()
+        {
+            answers = Some(Err(error));
+        }
+    };
     ask(prober.as_mut(), &mut taps, asking(args), told).map_err(|error| match (error.kind(), host) {
         (ErrorKind::ConnectionRefused, Some(host)) => {
             anyhow!("{host} answers no {}: `dwell echo --respond` does", args.probe_name())
@@ -41,7 +51,11 @@ pub(super) fn hear(args: &EchoArgs, tap: &str) -> Result<Heard> {
         (name.to_owned(), seen, tally)
     });
     let tap = told.next().context("no tap")?;
-    Heard::of(args, "live", tap, told.next())
+    let mut heard = Heard::of(args, "live", tap, told.next())?;
+    if let Some(answers) = answers {
+        heard.observed(answers.and_then(Answers::finish));
+    }
+    Ok(heard)
 }
 
 fn open(interface: &str, asked: Asked) -> Result<EchoTap> {
@@ -65,6 +79,7 @@ pub(super) fn hear_lab(args: &EchoArgs, file: &Path, seed: u64) -> Result<Heard>
     let scenario = load(file)?;
     allow_labs()?;
     let lab = EchoLab::up(&scenario, LabOptions { seed, ..LabOptions::default() }, args.asked())?;
+    let watch = (args.asked() == Asked::Icmp).then(|| lab.watch());
     let progress = Progress::start();
     let heard =
         lab.run(asking(args), &mut |number| progress.say(format!("{number} of {} echoes", args.count)))?;
@@ -72,6 +87,11 @@ pub(super) fn hear_lab(args: &EchoArgs, file: &Path, seed: u64) -> Result<Heard>
     // A responder's answers tell more than a capture beside it.
     let host = (args.asked() == Asked::Icmp).then(|| named("the destination's interface", heard.host));
     let mut told = Heard::of(args, "lab", named("the last link", heard.tap), host)?;
+    told.warnings.extend(lab.caution().map(str::to_owned));
+    if let Some(watch) = watch {
+        let watched = watch.and_then(HostWatch::finish).map(|watched| Inside::of(&watched.journeys));
+        told.observed(watched.map_err(Into::into));
+    }
     let notes = &mut told.circumstances.notes;
     notes.insert("scenario".to_owned(), scenario.name.clone());
     notes.insert("lab carriage".to_owned(), lab.carriage().to_string());

@@ -1,5 +1,6 @@
 //! `dwell echo`: papers/001's method, from captures, live, or in the lab.
 
+mod answers;
 mod files;
 mod heard;
 mod live;
