@@ -1,4 +1,4 @@
-//! `dwell local` as a user meets it: the lab's made cases, each recognised, and what is in its way said in one line.
+//! `dwell local` as a user meets it: the lab's made cases, each recognised, and nothing that stays behind.
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
