@@ -37,9 +37,9 @@ struct queue {
 	u32 head, tail;
 	u32 first; /* those before lay there when the first watched one came */
 	u32 calls; /* position behind the last packet that the kernel told of */
-	u32 early; /* reads of packets that had no place yet */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
+	bool quick; /* the first packet had been taken when it got its place, and its read was not seen so far */
 	struct {
 		u32 position;
 		u32 serial; /* in `waitings`; 0: not watched; UNKNOWN: it came and went unseen */

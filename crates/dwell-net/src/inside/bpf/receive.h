@@ -14,8 +14,11 @@ static __always_inline struct queue *place_quick(struct sock *sk, struct queue *
 		bool watched = packet_watched(skb, arrival, &flow);
 		/* Its memory may be another's by now. */
 		if (watched && flow.local_port == sk->__sk_common.skc_num) {
-			if (!queue)
+			if (!queue) {
 				queue = new_queue(sk, 0, 0);
+				if (queue)
+					queue->quick = true;
+			}
 			if (queue)
 				append(queue, skb, arrival, &flow, now, 0);
 			return queue;
@@ -215,10 +218,9 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 			LOST(unmatched);
 			return;
 		}
-		/* Each of those that was read before it had its place is counted already. */
-		u32 left = taken - 1, counted = left < queue->early ? left : queue->early;
-		queue->early -= counted;
-		MISSED(unmatched, left - counted);
+		/* Every read is told or counted, so those are not counted here, but the first if it was read unseen. */
+		if (queue->quick)
+			LOST(unmatched);
 	} else if (taken < 1 && queue->shared) {
 		LOST(unmatched);
 		return;
@@ -229,10 +231,8 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 	struct waiting *waiting = waiting_with(serial);
 	if ((int)(position - queue->first) < 0)
 		return;
-	if ((int)(position - tail) >= 0) {
-		queue->early++;
-		LOST(unmatched);
-	} else if (serial == UNKNOWN)
+	queue->quick = false;
+	if ((int)(position - tail) >= 0 || serial == UNKNOWN)
 		LOST(unmatched);
 	else if (queue->at[index].position != position || (serial && waiting->serial != serial))
 		LOST(table_full);
