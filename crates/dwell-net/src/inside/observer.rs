@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// The compiled programs.
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inside.bpf.o"));
 
-/// How often the ring is looked at while nothing comes: its room is for some 30,000 journeys.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often the ring is looked at: its room is for some 8,000 journeys, and each look costs.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The programs at the kernel's tracepoints, and what they tell. They are taken away when this is dropped, and by the
 /// kernel when the process ends.
@@ -29,6 +29,8 @@ pub struct Observer {
     reasons: Reasons,
     told: Arc<Mutex<Vec<Record>>>,
     ring: RingBuffer<'static>,
+    /// When the ring was last looked at.
+    looked: Instant,
     /// Where one process or group alone is watched: this host's ends of the flows that it reads. A packet that is
     /// dropped is nobody's but by its end.
     ends: Option<HashSet<(Protocol, SocketAddr)>>,
@@ -78,6 +80,7 @@ impl Observer {
             reasons: Reasons::of(&btf),
             told,
             ring,
+            looked: Instant::now(),
             ends,
             account: OnceLock::new(),
             _links,
@@ -98,6 +101,9 @@ impl Observer {
     pub fn wait(&mut self, timeout: Duration, tell: &mut dyn FnMut(Event)) -> Result<(), ObserverError> {
         let until = Instant::now() + timeout;
         loop {
+            let due = (self.looked + LOOK).min(until);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.looked = Instant::now();
             self.ring.consume().map_err(ObserverError::refused("read from the ring of journeys"))?;
             let records = std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner));
             if !records.is_empty() {
@@ -111,11 +117,9 @@ impl Observer {
                 }
                 return Ok(());
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if self.looked >= until {
                 return Ok(());
             }
-            std::thread::sleep(left.min(LOOK));
         }
     }
 

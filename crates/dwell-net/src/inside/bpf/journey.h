@@ -74,9 +74,10 @@ struct {
 	__type(value, struct losses);
 } losses SEC(".maps");
 
+/* Room for some 8,000 journeys. A larger one would be written to memory that no cache holds. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 8 << 20);
+	__uint(max_entries, 2 << 20);
 } told SEC(".maps");
 
 #define LOST(what)                                                      \

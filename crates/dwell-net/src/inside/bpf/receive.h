@@ -66,8 +66,9 @@ static __always_inline void queue_datagrams(struct sock *sk, u64 now)
 	if (!queue)
 		return;
 	queue->calls++;
-	/* No more can have been read than came: where the count says so, a packet was missed. */
-	u32 lies = lying(sk);
+	/* No more can have been read than came: where the count says so, a packet was missed. Those that a reader moved to
+	 * a queue of its own are left out, for they cost a look. */
+	u32 lies = sk->sk_receive_queue.qlen;
 	if (fresh && (int)(queue->tail - queue->head) < (int)lies)
 		queue->head = queue->tail - lies;
 }
