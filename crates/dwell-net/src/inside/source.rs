@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Where journeys come from.
 pub enum Source {
     /// Live traffic, at the kernel's tracepoints.
-    Ebpf(Observer),
+    Ebpf(Box<Observer>),
     /// Probes of Dwell's own, by the kernel's socket stamps.
     Stamps(Box<OwnProbes>),
 }

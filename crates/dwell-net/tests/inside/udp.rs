@@ -208,7 +208,7 @@ fn what_is_sent_is_told_from_its_call_on() {
         assert_eq!((journeys.len(), drops.len(), observer.losses().sum()), (200, 0, 0));
         // A thread is known from its first packet on. Now and then on a busy machine the kernel lets a program not look
         // at what is noted of a thread, for it interrupted one that does.
-        let lacks_call = |journey: &&dwell_core::inside::Journey| journey.times.at(Point::Called).is_none();
+        let lacks_call = |journey: &&Journey| journey.times.at(Point::Called).is_none();
         assert!(journeys.iter().filter(lacks_call).count() <= 4);
         for (journey, called) in journeys.iter().zip(calls).filter(|(journey, _)| !lacks_call(journey)) {
             assert_eq!(journey.way, Way::Send);

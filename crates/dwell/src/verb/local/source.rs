@@ -7,7 +7,7 @@ use dwell_net::inside::{Observer, OwnProbes, Source, own_address};
 /// Begins to see packets. What is asked becomes what is measured, where that is Dwell's own probes.
 pub(super) fn open(asked: &mut Asked) -> Result<Source> {
     let why = match Observer::attach(&asked.watching) {
-        Ok(observer) => return Ok(Source::Ebpf(observer)),
+        Ok(observer) => return Ok(Source::Ebpf(Box::new(observer))),
         Err(why) if !asked.own_probes_do => return Err(why).context("cannot watch the kernel"),
         Err(why) => why,
     };
