@@ -36,17 +36,18 @@ static __always_inline struct core *this_core(void)
 	return &cores[bpf_get_smp_processor_id() & (CORES - 1)];
 }
 
-/* Softirqs do not nest on a core. */
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_begins, u32 kind)
-{
-	this_core()->in_softirq = true;
-	return 0;
-}
+/* Softirqs do not nest on a core. The end stands first, for programs are attached in the order in which they stand: a
+ * softirq that began with nobody to note its end would seem to last until the next one. */
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_ends, u32 kind)
 {
 	this_core()->in_softirq = false;
+	return 0;
+}
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, u32 kind)
+{
+	this_core()->in_softirq = true;
 	return 0;
 }
 
@@ -150,13 +151,19 @@ static __always_inline bool thread_watched(void)
 static __always_inline void note_process(struct journey *journey, struct thread *thread, u64 now)
 {
 	u64 id = bpf_get_current_pid_tgid();
+	journey->pid = id >> 32;
+	journey->tid = id;
+	/* The kernel had no room for notes on this thread. */
+	if (!thread) {
+		journey->cgroup = bpf_get_current_cgroup_id();
+		bpf_get_current_comm(journey->name, sizeof(journey->name));
+		return;
+	}
 	if (now - thread->noted > NOTED) {
 		thread->noted = now;
 		thread->cgroup = bpf_get_current_cgroup_id();
 		bpf_get_current_comm(thread->name, sizeof(thread->name));
 	}
-	journey->pid = id >> 32;
-	journey->tid = id;
 	journey->cgroup = thread->cgroup;
 	__builtin_memcpy(journey->name, thread->name, sizeof(journey->name));
 }

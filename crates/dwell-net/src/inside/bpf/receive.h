@@ -153,9 +153,9 @@ static __always_inline void complete(struct journey *journey, const struct waiti
 	journey->times[DRIVER] = waiting->driver;
 	journey->times[PROTOCOL] = waiting->protocol;
 	journey->times[QUEUE] = queued;
-	journey->times[WAKING] = thread->waking >= queued ? thread->waking : 0;
+	journey->times[WAKING] = thread && thread->waking >= queued ? thread->waking : 0;
 	journey->times[RUNNING] = 0;
-	journey->times[ASKED] = thread->asked >= queued ? thread->asked : 0;
+	journey->times[ASKED] = thread && thread->asked >= queued ? thread->asked : 0;
 	journey->times[READ] = now;
 	journey->times[STAMPED] = 0;
 	journey->kernel_stamp = waiting->kernel_stamp;
@@ -170,7 +170,7 @@ static __always_inline void complete(struct journey *journey, const struct waiti
 	journey->segments = waiting->segments;
 	journey->way = RECEIVE;
 	journey->before = 0;
-	if (thread->running >= queued && thread->running >= thread->waking) {
+	if (thread && thread->running >= queued && thread->running >= thread->waking) {
 		journey->times[RUNNING] = thread->running;
 		journey->before = thread->before;
 		journey->before_pid = thread->before_pid;
@@ -184,10 +184,11 @@ static __always_inline void complete(struct journey *journey, const struct waiti
 static __always_inline void finish(const struct waiting *waiting, u64 now)
 {
 	struct thread *thread = known_thread();
-	if (!thread || !thread_watched())
+	if (!thread_watched())
 		return;
-	let_go(thread, 0);
-	if (thread->announces) {
+	if (thread)
+		let_go(thread, 0);
+	if (thread && thread->announces) {
 		complete(&thread->journey, waiting, thread, now);
 		thread->holds = true;
 		return;

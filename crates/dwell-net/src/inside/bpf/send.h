@@ -93,10 +93,9 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 		if (!skb->sk || !wanted(SEND) || !thread_watched())
 			return 0;
 		struct thread *thread = known_thread();
-		if (!thread)
-			return 0;
 		note_process(journey, thread, now);
-		journey->times[CALLED] = thread->called;
+		if (thread)
+			journey->times[CALLED] = thread->called;
 	}
 	journey->kernel_stamp = 0;
 	journey->interface = interface;
