@@ -202,8 +202,8 @@ static __always_inline void finish(const struct waiting *waiting, u64 now)
 	bpf_ringbuf_submit(journey, BPF_RB_NO_WAKEUP);
 }
 
-/* The order alone tells which packet this is: as many are told of as are read. A reader may be here before its packet
- * has its place; that place is then skipped. */
+/* The order tells which packet this is: as many are told of as are read. A reader may be here before its packet has its
+ * place; that place is then skipped. Where another thread may have come between, the length must be right as well. */
 static __always_inline void read_datagram(struct sock *sk, struct queue *queue, u32 length, u64 now)
 {
 	u32 tid = bpf_get_current_pid_tgid();
@@ -227,6 +227,7 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 		LOST(unmatched);
 		return;
 	}
+	bool sure = !queue->shared && taken <= 1;
 	u32 position = __sync_fetch_and_add(&queue->head, 1);
 	u32 index = position & (QUEUED - 1);
 	u32 serial = queue->at[index].serial;
@@ -238,6 +239,8 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 		LOST(unmatched);
 	else if (queue->at[index].position != position || (serial && waiting->serial != serial))
 		LOST(table_full);
+	else if (serial && !sure && waiting->size != length + waiting->flow.header)
+		LOST(unmatched);
 	else if (serial)
 		finish(waiting, now);
 }
