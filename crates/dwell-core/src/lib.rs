@@ -22,6 +22,8 @@ pub mod gap;
 
 pub mod inside;
 
+pub mod tcp;
+
 mod circumstances;
 pub mod clock;
 pub mod coalescence;

@@ -1,0 +1,21 @@
+//! TCP as it is seen in passing: segments in, handshakes and round-trip times out.
+//!
+//! A probe at some place of the path sees the three segments of a handshake. From them come the two halves of its
+//! round-trip time (papers/003): `S`, from the probe to the server and back, and `C`, from the probe to the client and
+//! back. Time is the packets' own: nothing here asks what time it is.
+
+mod endpoint;
+mod flags;
+mod flow_hash;
+mod half;
+mod handshake;
+mod key;
+mod segment;
+
+pub use endpoint::Endpoint;
+pub use flags::{Flag, Flags};
+pub use flow_hash::FlowHash;
+pub use half::{Half, Quality};
+pub use handshake::{Ending, Handshake};
+pub use key::{ConnectionKey, IsnKey};
+pub use segment::{Options, Segment, TcpFlags, Timestamps, Unreachable};
