@@ -10,6 +10,7 @@ mod flow_hash;
 mod half;
 mod handshake;
 mod key;
+pub mod section;
 mod segment;
 
 pub use endpoint::Endpoint;
