@@ -1,0 +1,34 @@
+//! `fsd` over routers of this machine's kernel. Bounds are those that hold on a loaded machine.
+
+use dwell_core::{Finding, Nanos, Quantity, fsd};
+use dwell_lab::{FsdHeard, FsdLab, LabError, LabOptions};
+use dwell_net::echo::Asking;
+use dwell_sim::Scenario;
+
+fn run(links: usize, hop: u8, ipv6: bool) -> Option<FsdHeard> {
+    let text = format!("name = 'fsd'\n{}", "[[links]]\nrate = 'unshaped'\n".repeat(links));
+    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let lab = match FsdLab::up(&scenario, LabOptions { ipv6, ..LabOptions::default() }, hop) {
+        Err(error @ (LabError::Refused { .. } | LabError::NoIpv6)) => {
+            eprintln!("skipped: {error}");
+            return None;
+        }
+        other => other.unwrap(),
+    };
+    let asking = Asking { count: 100, interval: Nanos::from_millis(20) };
+    Some(lab.run(asking, &mut |_| {}).unwrap())
+}
+
+#[test]
+fn the_estimate_is_what_the_router_took() {
+    for (links, hop, ipv6) in [(2, 1, false), (3, 2, false), (2, 1, true)] {
+        let Some(heard) = run(links, hop, ipv6) else { continue };
+        eprintln!("{:?} {:?}", heard.router, heard.ends.tally);
+        let report = fsd::report(&heard.ends.pairs);
+        let inside = fsd::report(&heard.inside.pairs);
+        eprintln!("{:?}\n inside {:?} truth {:?}", report, inside, heard.truth());
+        let all: Vec<_> =
+            heard.inside.pairs.iter().map(|p| (p.direct.apart().0, p.limited.apart().0)).collect();
+        eprintln!("{:?}", &all[..20]);
+    }
+}
