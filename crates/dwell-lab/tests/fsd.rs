@@ -27,6 +27,23 @@ fn the_estimate_is_what_the_router_took() {
         let report = fsd::report(&heard.ends.pairs);
         let inside = fsd::report(&heard.inside.pairs);
         eprintln!("{:?}\n inside {:?} truth {:?}", report, inside, heard.truth());
+        let med = |f: &dyn Fn(usize) -> i64| {
+            let mut v: Vec<i64> = (0..heard.ends.pairs.len()).map(f).collect();
+            v.sort();
+            (v[v.len() / 4], v[v.len() / 2], v[3 * v.len() / 4])
+        };
+        let (e, i) = (&heard.ends.pairs, &heard.inside.pairs);
+        eprintln!(
+            "up D {:?} L {:?}",
+            med(&|k| (i[k].direct.left - e[k].direct.left).0),
+            med(&|k| (i[k].limited.left - e[k].limited.left).0)
+        );
+        eprintln!("in D {:?} L {:?}", med(&|k| (i[k].direct.apart()).0), med(&|k| (i[k].limited.apart()).0));
+        eprintln!(
+            "dn D {:?} L {:?}",
+            med(&|k| (e[k].direct.arrived - i[k].direct.arrived).0),
+            med(&|k| (e[k].limited.arrived - i[k].limited.arrived).0)
+        );
         let all: Vec<_> =
             heard.inside.pairs.iter().map(|p| (p.direct.apart().0, p.limited.apart().0)).collect();
         eprintln!("{:?}", &all[..20]);

@@ -17,7 +17,7 @@ pub struct FsdProber {
     host: IpAddr,
     hop: u8,
     id: u16,
-    next: u16,
+    sent: u16,
     router: Router,
 }
 
@@ -42,7 +42,7 @@ impl FsdProber {
         random.map_err(|_| FsdError::Near(io::Error::other("the system gives no random numbers")))?;
         let id = u16::from_be_bytes(id);
         let router = Scout::open(near, host, id)?.find(&wire, hop)?;
-        Ok(Self { wire, host, hop, id, next: 0, router })
+        Ok(Self { wire, host, hop, id, sent: 0, router })
     }
 
     /// Who answered, and what.
@@ -51,15 +51,19 @@ impl FsdProber {
         self.router
     }
 
-    /// Sends the next probe: the direct one of a pair, then the other.
+    /// Sends the next probe: of every second pair the direct one first, of the others the hop-limited one, so that each
+    /// kind follows as often on the one as on the other. What a packet leaves behind in a router's caches is then
+    /// nobody's advantage.
     ///
     /// # Errors
     /// The operating system's.
     pub fn send(&mut self) -> io::Result<()> {
-        let sequence = self.next;
-        self.next = sequence.wrapping_add(1);
-        let hops = if sequence.is_multiple_of(2) { DIRECT } else { self.hop };
-        let marks = Marks { source: self.host, destination: self.host, id: self.id, sequence };
+        let (pair, second) = (self.sent / 2, self.sent % 2);
+        self.sent = self.sent.wrapping_add(1);
+        let limited = (pair + second) % 2;
+        let hops = if limited == 0 { DIRECT } else { self.hop };
+        let marks =
+            Marks { source: self.host, destination: self.host, id: self.id, sequence: 2 * pair + limited };
         self.wire.send(Probe { marks, hops, length: self.router.even })
     }
 }
