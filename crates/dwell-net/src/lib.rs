@@ -18,7 +18,7 @@
 //! | hardware stamps | CAP_NET_ADMIN, or a NIC that was set to stamp | software stamps alone |
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
-//! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
+//! | [`PacketSocket`], [`AgentlessPath`], [`fsd`] | CAP_NET_RAW | an error |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 //! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
@@ -30,6 +30,7 @@ mod channel;
 pub mod clock;
 pub mod echo;
 mod facts;
+pub mod fsd;
 mod guests;
 mod identity;
 pub mod inside;
@@ -50,6 +51,7 @@ mod session;
 mod settings;
 pub mod socket;
 mod stamped;
+mod tap;
 mod warm;
 pub mod wire;
 
