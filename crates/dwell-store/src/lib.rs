@@ -21,6 +21,8 @@ mod read;
 mod record;
 mod write;
 
+pub mod warehouse;
+
 pub use error::StoreError;
 pub use read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 pub use record::{Ask, FORMAT, Found, Header, Kept, Record};
