@@ -6,10 +6,10 @@
 //!
 //! d = (limited.apart - direct.apart) - skew * (limited.left - direct.left),
 //!
-//! and the finding is the median of d over the pairs. Queueing in front of and behind the router befalls both probes
+//! and the finding is the median of d over the pairs. Queueing in front of the router and behind it befalls both probes
 //! alike: it widens d on both sides of its median, and does not move it.
 
-use super::{NAME, Pair};
+use super::{Crossing, NAME, Pair};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::{median, quantile_interval, sorted};
@@ -61,6 +61,22 @@ fn skew(pairs: &[Pair]) -> Option<Fit> {
         (time, (pair.direct.apart() - first.apart()).as_f64())
     };
     robust(&pairs.iter().map(point).collect::<Vec<_>>())
+}
+
+/// What each direct probe and each hop-limited one took from tap to tap beyond the fastest direct one, in nanoseconds,
+/// with the clocks' skew taken off; `None` where that cannot be told.
+#[must_use]
+pub fn beyond_fastest(pairs: &[Pair]) -> Option<[Vec<f64>; 2]> {
+    let (first, skew) = (pairs.first()?.direct, skew(pairs)?.slope.value);
+    let level = |crossing: &Crossing| {
+        (crossing.apart() - first.apart()).as_f64() - skew * (crossing.left - first.left).as_secs_f64()
+    };
+    let [direct, limited]: [Vec<f64>; 2] = [
+        pairs.iter().map(|pair| level(&pair.direct)).collect(),
+        pairs.iter().map(|pair| level(&pair.limited)).collect(),
+    ];
+    let fastest = direct.iter().copied().fold(f64::INFINITY, f64::min);
+    Some([direct, limited].map(|times| times.into_iter().map(|time| time - fastest).collect()))
 }
 
 /// The median, where the sizes let it stand.

@@ -20,7 +20,7 @@ mod probe;
 mod tap;
 
 pub use cross::{Crossed, Tally, cross};
-pub use estimate::report;
+pub use estimate::{beyond_fastest, report};
 pub use probe::{Exceeded, Marks, Probe};
 pub use tap::Tap;
 
@@ -54,7 +54,7 @@ impl Crossing {
     }
 }
 
-/// A direct probe and the hop-limited one that follows it.
+/// A direct probe and the hop-limited one beside it, whichever left first.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// The one that was forwarded.
