@@ -11,6 +11,7 @@ mod half;
 mod handshake;
 mod key;
 mod segment;
+pub mod tracker;
 
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
@@ -19,3 +20,4 @@ pub use half::{Half, Quality};
 pub use handshake::{Ending, Handshake};
 pub use key::{ConnectionKey, IsnKey};
 pub use segment::{Options, Segment, TcpFlags, Timestamps, Unreachable};
+pub use tracker::{Limits, Tracker};
