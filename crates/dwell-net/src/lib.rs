@@ -26,6 +26,7 @@
 mod agent;
 mod agentless;
 mod allowance;
+pub mod capture;
 mod channel;
 pub mod clock;
 pub mod echo;
