@@ -19,6 +19,7 @@
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
 //! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
+//! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF for the filter in the kernel | an error; without the filter every packet passes |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 //! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
@@ -26,6 +27,7 @@
 mod agent;
 mod agentless;
 mod allowance;
+pub mod capture;
 mod channel;
 pub mod clock;
 pub mod echo;
@@ -50,6 +52,7 @@ mod session;
 mod settings;
 pub mod socket;
 mod stamped;
+mod unprivileged;
 mod warm;
 pub mod wire;
 
@@ -64,3 +67,4 @@ pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
 pub use receive_poll::ReceivePoll;
 pub use settings::{interfaces, settings};
 pub use stamped::have_packets_stamped;
+pub use unprivileged::drop_privileges;
