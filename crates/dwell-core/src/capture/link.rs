@@ -4,7 +4,7 @@ use crate::unit::Bytes;
 use std::fmt;
 
 /// A link type by its number in the registry of pcap.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub i32);
 
 /// Where the IP packet begins in what was captured.
