@@ -12,6 +12,7 @@ mod half;
 mod handshake;
 mod key;
 mod segment;
+pub mod tracker;
 
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
@@ -20,3 +21,4 @@ pub use half::{Half, Quality};
 pub use handshake::{Ending, Handshake};
 pub use key::{ConnectionKey, IsnKey};
 pub use segment::{Options, Segment, TcpFlags, Timestamps, Unreachable};
+pub use tracker::{Limits, Tracker};
