@@ -11,13 +11,13 @@
 const volatile u8 all_segments;
 
 enum {
-	FIN = 1,
 	SYN = 2,
 	RST = 4,
 	ACK = 16,
 	/* Bytes before the network header: Ethernet's, and two tags that some drivers leave in place. */
 	LINK = 22,
 	QUOTE = 20,
+	TUNNELLED = 256,
 	SLOTS = 1 << 20,
 	/* Segments of the client that pass after each SYN and SYN/ACK. */
 	FIRST = 8,
@@ -118,6 +118,8 @@ int pass(struct __sk_buff *skb)
 		keep = LINK + inner.at + inner.length;
 	else if (found == QUOTED)
 		keep = LINK + inner.at + QUOTE;
+	else if (found == TUNNEL)
+		keep = TUNNELLED;
 
 	struct counts *counts = bpf_map_lookup_elem(&counted, &core);
 	if (counts) {

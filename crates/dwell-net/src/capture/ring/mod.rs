@@ -7,7 +7,7 @@
 //! | [`Wanted::AllSegments`] | every TCP segment, the same ICMP errors | nothing of TCP |
 //!
 //! The filter looks into VLAN, QinQ, MPLS, PPPoE, GRE, VXLAN and IP in IP, up to 24 headers; what lies deeper is
-//! counted. Where the kernel runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and
+//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and
 //! each costs.
 
 mod blocks;

@@ -26,23 +26,22 @@ enum {
 	DESTINATION_OPTIONS = IP_PROTOCOL | 60,
 };
 
-enum { VXLAN_PORT = 4789, HEADERS = 24 };
+enum { HEADERS = 24, ERSPAN = 0x88be, ERSPAN_3 = 0x22eb, PPP_IN_GRE = 0x880b };
 
 /* How a walk ended. */
 enum found {
 	OTHER, /* nothing of TCP */
 	SEGMENT,
 	QUOTED, /* by an ICMP error */
+	TUNNEL, /* of a kind that is not looked into here: it is left to who reads the ring */
 	CUT, /* the packet ends within a header */
 	DEEP, /* more headers than are looked at */
 };
 
 struct inner {
 	u32 at; /* where the TCP header begins, from the network header on */
-	u64 from; /* hashes of both ends */
+	u64 from; /* hashes of both ends; of what is no TCP, of its addresses */
 	u64 to;
-	u16 from_port;
-	u16 to_port;
 	u8 length; /* of the TCP header */
 	u8 flags;
 };
@@ -67,6 +66,18 @@ static __always_inline bool load(struct __sk_buff *skb, u32 at, void *to, u32 le
 static __always_inline u32 word16(const u8 *bytes)
 {
 	return (u32)bytes[0] << 8 | bytes[1];
+}
+
+static __always_inline bool is_vxlan(u32 port)
+{
+	return port == 4789 || port == 8472;
+}
+
+/* VXLAN for other protocols than Ethernet, Geneve, MPLS; and GTP, L2TP, Teredo, whose answers may come from the port. */
+static __always_inline bool is_tunnel(u32 from, u32 to)
+{
+	return to == 4790 || to == 6081 || to == 6635 || to == 2152 || from == 2152 || to == 1701 || from == 1701 ||
+	       to == 3544 || from == 3544;
 }
 
 /* Of an ICMP message of this type, the packet that it quotes follows after 8 bytes. */
@@ -127,8 +138,8 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 			/* A later fragment has no TCP header. */
 			if (ip.fixed[0] >> 4 != 4 || (word16(ip.fixed + 6) & 0x1fff))
 				return OTHER;
-			from = mixed(ip.from);
-			to = mixed(ip.to);
+			inner->from = from = mixed(ip.from);
+			inner->to = to = mixed(ip.to);
 			header = IP_PROTOCOL | ip.fixed[9];
 			at += (ip.fixed[0] & 15) * 4;
 			break;
@@ -145,8 +156,8 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 				return CUT;
 			if (ip.fixed[0] >> 4 != 6)
 				return OTHER;
-			from = mixed(mixed(ip.from[0]) + ip.from[1]);
-			to = mixed(mixed(ip.to[0]) + ip.to[1]);
+			inner->from = from = mixed(mixed(ip.from[0]) + ip.from[1]);
+			inner->to = to = mixed(mixed(ip.to[0]) + ip.to[1]);
 			header = IP_PROTOCOL | ip.fixed[6];
 			at += 40;
 			break;
@@ -171,16 +182,18 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 		case GRE:
 			if (!load(skb, at, bytes, 4))
 				return CUT;
-			/* Of the first version: check sum, key and sequence number may follow. */
-			if (bytes[1] & 7)
-				return OTHER;
 			header = word16(bytes + 2);
+			if ((bytes[1] & 7) || header == PPP_IN_GRE || header == ERSPAN || header == ERSPAN_3)
+				return TUNNEL;
+			/* Check sum, key and sequence number may follow. */
 			at += 4 + 4 * (bytes[0] >> 7) + 4 * (bytes[0] >> 5 & 1) + 4 * (bytes[0] >> 4 & 1);
 			break;
 		case UDP:
 			if (!load(skb, at, bytes, 4))
 				return CUT;
-			if (word16(bytes + 2) != VXLAN_PORT)
+			if (is_tunnel(word16(bytes), word16(bytes + 2)))
+				return TUNNEL;
+			if (!is_vxlan(word16(bytes + 2)))
 				return OTHER;
 			header = ETHERNET;
 			at += 16;
@@ -200,10 +213,8 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 			if (!load(skb, at, bytes, quoted ? 8 : 14))
 				return CUT;
 			inner->at = at;
-			inner->from_port = word16(bytes);
-			inner->to_port = word16(bytes + 2);
-			inner->from = end_of(from, inner->from_port);
-			inner->to = end_of(to, inner->to_port);
+			inner->from = end_of(from, word16(bytes));
+			inner->to = end_of(to, word16(bytes + 2));
 			if (quoted)
 				return QUOTED;
 			inner->length = (bytes[12] >> 4) * 4;
