@@ -19,6 +19,7 @@
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
 //! | [`PacketSocket`], [`AgentlessPath`], [`fsd`] | CAP_NET_RAW | an error |
+//! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF for the filter in the kernel | an error; without the filter every packet passes |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 //! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
@@ -53,6 +54,7 @@ mod settings;
 pub mod socket;
 mod stamped;
 mod tap;
+mod unprivileged;
 mod warm;
 pub mod wire;
 
@@ -67,3 +69,4 @@ pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
 pub use receive_poll::ReceivePoll;
 pub use settings::{interfaces, settings};
 pub use stamped::have_packets_stamped;
+pub use unprivileged::drop_privileges;
