@@ -21,6 +21,7 @@ mod read;
 mod record;
 mod write;
 
+pub mod spool;
 pub mod warehouse;
 
 pub use error::StoreError;

@@ -2,7 +2,6 @@
 
 mod asked;
 mod document;
-mod ends;
 mod live;
 mod panels;
 mod source;

@@ -1,7 +1,7 @@
 //! The run itself: from its source to the tally, the record and the live view.
 
 use super::asked::Asked;
-use super::ends::Over;
+use crate::verb::ends::Over;
 use super::live::Live;
 use super::source;
 use super::table::missing;

@@ -1,0 +1,137 @@
+//! What asks for an answer, and which of its repetitions was answered.
+
+use super::super::{Half, Segment};
+use crate::unit::Nanos;
+
+/// Two equal segments closer than this are one that was seen twice. No sender repeats so soon: the first time-out is
+/// 1 s (RFC 6298, 2.1), Linux' shortest 200 ms; the copies of a mirror, or of a router's two sides, come within a few
+/// milliseconds at most.
+const COPY: Nanos = Nanos::from_millis(10);
+
+/// The segments of one kind that ask for the same answer: a SYN, or a SYN/ACK, and its repetitions.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Asked {
+    first: Nanos,
+    newest: Nanos,
+    first_value: u32,
+    newest_value: u32,
+    count: u16,
+    /// The last one bears a time stamp.
+    stamped: bool,
+    /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
+    telling: bool,
+}
+
+/// Which of those that asked was answered.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Which {
+    /// None has asked, or nothing can be told.
+    #[default]
+    Unknown,
+    /// The newest, for certain.
+    Newest,
+    /// One of them, and nothing tells which.
+    Any,
+    /// One older than all that passed here.
+    Unseen,
+    /// Something newer than all that passed here.
+    Later,
+}
+
+/// Whether `one` is later than `other` on a clock of 32 bits that wraps.
+pub(super) const fn is_newer(one: u32, other: u32) -> bool {
+    let ahead = one.wrapping_sub(other);
+    ahead != 0 && ahead < 1 << 31
+}
+
+impl Asked {
+    pub(super) fn once(segment: &Segment) -> Self {
+        let value = segment.options.timestamps.map(|stamps| stamps.value);
+        Self {
+            first: segment.at,
+            newest: segment.at,
+            first_value: value.unwrap_or(0),
+            newest_value: value.unwrap_or(0),
+            count: 1,
+            stamped: value.is_some(),
+            telling: value.is_some(),
+        }
+    }
+
+    /// Whether `segment` is the newest once more, seen twice and sent once.
+    pub(super) fn is_copy(&self, segment: &Segment) -> bool {
+        let value = segment.options.timestamps.map(|stamps| stamps.value);
+        self.count > 0
+            && (segment.at - self.newest).abs() < COPY
+            && value == self.stamped.then_some(self.newest_value)
+    }
+
+    /// Asked again, by `segment`.
+    pub(super) fn again(&mut self, segment: &Segment) {
+        if self.count == 0 {
+            *self = Self::once(segment);
+            return;
+        }
+        let value = segment.options.timestamps.map(|stamps| stamps.value);
+        self.telling &= value.is_some_and(|value| is_newer(value, self.newest_value));
+        self.stamped = value.is_some();
+        self.newest_value = value.unwrap_or(0);
+        self.newest = segment.at;
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Asked anew, by a segment with another number: those before it are not repeated by it, but count.
+    pub(super) fn another(&mut self, segment: &Segment) {
+        *self = Self { count: self.count.saturating_add(1), ..Self::once(segment) };
+    }
+
+    pub(super) const fn count(&self) -> u16 {
+        self.count
+    }
+
+    pub(super) fn first(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(self.first)
+    }
+
+    /// When the last of them was stamped, in the order of the stamps.
+    pub(super) fn last(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(self.first.max(self.newest))
+    }
+
+    /// Which one is answered by a segment with this TSecr. That which they name is so for certain if it is the
+    /// newest. An older one may be named by the answer to a newer: Linux echoes the first SYN's TSval from every
+    /// SYN/ACK, and the first SYN/ACK's from the answer to a later one.
+    pub(super) fn answered(&self, echo: Option<u32>) -> Which {
+        // Some send no echo but 0, which then names nothing.
+        match (self.count, echo.filter(|echo| *echo != 0 || self.newest_value == 0)) {
+            (0, _) => Which::Unknown,
+            (_, Some(echo)) if self.telling && echo == self.newest_value => Which::Newest,
+            (_, Some(echo)) if self.telling && is_newer(echo, self.newest_value) => Which::Later,
+            (_, Some(echo)) if self.telling && is_newer(self.first_value, echo) => Which::Unseen,
+            (1, _) => Which::Newest,
+            _ => Which::Any,
+        }
+    }
+
+    /// How long ago that was at `at`. Nothing is told of an answer that was stamped before its question.
+    pub(super) fn since(&self, which: Which, at: Nanos) -> Half {
+        let (newest, first) = (at - self.newest, at - self.first);
+        match which {
+            Which::Newest if newest >= Nanos::ZERO => Half::Exact(newest),
+            Which::Any if newest.min(first) >= Nanos::ZERO => {
+                Half::OneOf(newest.min(first), newest.max(first))
+            }
+            _ => Half::Unknown,
+        }
+    }
+
+    /// The longest that it can have been at `at`, if something that passed here was answered.
+    pub(super) fn at_most(&self, which: Which, at: Nanos) -> Half {
+        let longest = match which {
+            Which::Newest => at - self.newest,
+            Which::Any | Which::Later => at - self.first.min(self.newest),
+            Which::Unknown | Which::Unseen => return Half::Unknown,
+        };
+        if longest >= Nanos::ZERO { Half::AtMost(longest) } else { Half::Unknown }
+    }
+}

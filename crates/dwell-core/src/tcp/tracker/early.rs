@@ -1,0 +1,26 @@
+//! What passes before it can be judged.
+
+use crate::unit::Nanos;
+
+/// What passes before it can be judged, or what ends a handshake.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Early {
+    pub(super) at: Nanos,
+    /// TSecr.
+    pub(super) echo: Option<u32>,
+    pub(super) acknowledgment: u32,
+    pub(super) what: What,
+}
+
+/// What it was.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// The client's first ACK, and nothing else.
+    Ack,
+    /// The client's first ACK with data, or a later one.
+    Data,
+    /// What the server sends when it has had the ACK.
+    Server,
+    /// A SYN/ACK in answer to a SYN, where both ends sent one.
+    Crossing,
+}

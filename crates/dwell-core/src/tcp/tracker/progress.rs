@@ -1,0 +1,252 @@
+//! One handshake in progress.
+
+use super::super::{Ending, Endpoint, Flag, Flags, Half, Handshake, Segment, TcpFlags};
+use super::asked::Asked;
+use super::early::{Early, What};
+use crate::unit::Nanos;
+
+/// What follows a handshake's segments belongs to it if it is no further ahead than this: a first window of data, of
+/// which not all passed, but not a number that is near by chance.
+const FIRST_WINDOW: u32 = 1 << 20;
+
+/// What is known of a handshake so far.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    pub(super) client: Endpoint,
+    pub(super) server: Endpoint,
+    /// When its last segment passed.
+    pub(super) touched: Nanos,
+    pub(super) syns: Asked,
+    pub(super) answers: Asked,
+    pub(super) early: Option<Early>,
+    pub(super) server_half: Half,
+    pub(super) isn_client: u32,
+    pub(super) isn_server: u32,
+    /// Bytes of data on the SYN.
+    syn_data: u16,
+    /// How many of them the SYN/ACK acknowledges.
+    syn_data_taken: u16,
+    /// Bytes of data on the SYN/ACK.
+    answer_data: u16,
+    pub(super) flags: Flags,
+    /// Its segments contradict each other in time: no half can be trusted.
+    pub(super) skewed: bool,
+}
+
+/// Bytes of payload. No segment has more than 65,535.
+fn data(segment: &Segment) -> u16 {
+    u16::try_from(segment.payload).unwrap_or(u16::MAX)
+}
+
+pub(super) fn echo(segment: &Segment) -> Option<u32> {
+    segment.options.timestamps.map(|stamps| stamps.echo)
+}
+
+impl Progress {
+    fn between(client: Endpoint, server: Endpoint, segment: &Segment) -> Self {
+        let mut progress = Self {
+            client,
+            server,
+            touched: segment.at,
+            syns: Asked::default(),
+            answers: Asked::default(),
+            early: None,
+            server_half: Half::Unknown,
+            isn_client: 0,
+            isn_server: 0,
+            syn_data: 0,
+            syn_data_taken: 0,
+            answer_data: 0,
+            flags: Flags::default(),
+            skewed: false,
+        };
+        progress.note(segment);
+        progress
+    }
+
+    /// Begun by a SYN.
+    pub(super) fn opened(syn: &Segment) -> Self {
+        let mut progress = Self::between(syn.from, syn.to, syn);
+        progress.isn_client = syn.sequence;
+        progress.syn_data = data(syn);
+        progress.syns = Asked::once(syn);
+        progress
+    }
+
+    /// Begun by a SYN/ACK whose SYN did not pass. That it acknowledges no data of the SYN is presumed.
+    pub(super) fn stray(answer: &Segment) -> Self {
+        let mut progress = Self::between(answer.to, answer.from, answer);
+        progress.isn_client = answer.acknowledgment.wrapping_sub(1);
+        progress.isn_server = answer.sequence;
+        progress.answer_data = data(answer);
+        progress.answers = Asked::once(answer);
+        progress
+    }
+
+    /// What the options of a SYN or a SYN/ACK say.
+    fn note(&mut self, segment: &Segment) {
+        let options = segment.options;
+        let is_syn = !segment.flags.has(TcpFlags::ACK);
+        let said = [
+            (Flag::NoTimestamps, options.timestamps.is_none() && !options.cut),
+            (Flag::OptionsCut, options.cut),
+            (Flag::Mptcp, options.mptcp),
+            (Flag::FastOpen, options.fast_open || is_syn && segment.payload > 0),
+            (Flag::Ecn, is_syn && segment.flags.has(TcpFlags::ECE.with(TcpFlags::CWR))),
+        ];
+        for (flag, _) in said.into_iter().filter(|(_, is_so)| *is_so) {
+            self.flags.set(flag);
+        }
+    }
+
+    pub(super) const fn ends(&self) -> (&Endpoint, &Endpoint) {
+        (&self.client, &self.server)
+    }
+
+    pub(super) fn is_between(&self, one: &Endpoint, other: &Endpoint) -> bool {
+        self.client == *one && self.server == *other || self.client == *other && self.server == *one
+    }
+
+    pub(super) fn is_client(&self, end: &Endpoint) -> bool {
+        self.client == *end
+    }
+
+    pub(super) const fn has(&self, flag: Flag) -> bool {
+        self.flags.has(flag)
+    }
+
+    /// Whether it acknowledges the SYN, with none, some or all of its data.
+    pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
+    }
+
+    /// Whether a SYN is the one that the SYN/ACK, which passed before it, answers.
+    pub(super) fn was_asked_by(&self, syn: &Segment) -> bool {
+        self.isn_client.wrapping_sub(syn.sequence) <= u32::from(data(syn))
+    }
+
+    /// The SYN passes after its SYN/ACK.
+    pub(super) fn late_syn(&mut self, syn: &Segment) {
+        self.note(syn);
+        self.flags.set(Flag::OutOfOrder);
+        self.syn_data = data(syn);
+        self.syn_data_taken = self.isn_client.wrapping_sub(syn.sequence) as u16;
+        self.isn_client = syn.sequence;
+        self.syns = Asked::once(syn);
+    }
+
+    /// The SYN/ACK, or another one with another number: of a server that keeps no state, or lost it.
+    pub(super) fn answered(&mut self, answer: &Segment) {
+        self.note(answer);
+        self.syn_data_taken = answer.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) as u16;
+        self.isn_server = answer.sequence;
+        self.answer_data = data(answer);
+        if self.answers.count() == 0 {
+            self.answers = Asked::once(answer);
+        } else {
+            self.answers.another(answer);
+        }
+    }
+
+    /// The server's half, from the SYN to an answer.
+    pub(super) fn judge_server(&mut self, at: Nanos, echo: Option<u32>) {
+        self.server_half = self.syns.since(self.syns.answered(echo), at);
+        if self.syns.last().is_some_and(|last| at < last) {
+            self.skewed = true;
+            if !self.flags.has(Flag::OutOfOrder) {
+                self.flags.set(Flag::ClockBackwards);
+            }
+        }
+    }
+
+    /// What a client's segment is to the handshake, `None` if nothing. Without a SYN/ACK, what it acknowledges cannot
+    /// be checked.
+    pub(super) fn third(&self, segment: &Segment) -> Option<Early> {
+        let ahead = segment.sequence.wrapping_sub(self.isn_client.wrapping_add(1));
+        let acknowledged = segment.acknowledgment.wrapping_sub(self.isn_server.wrapping_add(1));
+        let (is_next, is_all) = if self.answers.count() == 0 {
+            (ahead == 0 || ahead == u32::from(self.syn_data), true)
+        } else {
+            let is_all = acknowledged == 0 || acknowledged == u32::from(self.answer_data);
+            (ahead == u32::from(self.syn_data_taken), is_all && acknowledged < FIRST_WINDOW)
+        };
+        let is_near = self.answers.count() == 0 || acknowledged < FIRST_WINDOW;
+        let is_pure = segment.payload == 0 && !segment.flags.has(TcpFlags::FIN);
+        (ahead < FIRST_WINDOW && is_near).then(|| Early {
+            at: segment.at,
+            echo: echo(segment),
+            acknowledgment: segment.acknowledgment,
+            what: if is_next && is_all && is_pure { What::Ack } else { What::Data },
+        })
+    }
+
+    /// Whether a server's segment without SYN is what it sends once the connection is there. With TCP Fast Open it need
+    /// not wait for that.
+    pub(super) fn shows_established(&self, segment: &Segment) -> bool {
+        !self.flags.has(Flag::FastOpen)
+            && segment.sequence.wrapping_sub(self.isn_server.wrapping_add(1)) < FIRST_WINDOW
+            && segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) < FIRST_WINDOW
+    }
+
+    /// The handshake as it stands.
+    pub(super) fn handshake(&self, ending: Ending, client_half: Half) -> Handshake {
+        let is_acknowledged = self.early.is_some_and(|early| early.what == What::Ack);
+        let isn_server = if self.answers.count() > 0 {
+            Some(self.isn_server)
+        } else {
+            self.early.filter(|_| is_acknowledged).map(|early| early.acknowledgment.wrapping_sub(1))
+        };
+        let trusted = |half| if self.skewed { Half::Unknown } else { half };
+        let (server_half, client_half) = (trusted(self.server_half), trusted(client_half));
+        let firsts = [self.syns.first(), self.answers.first()];
+        Handshake {
+            client: self.client,
+            server: self.server,
+            isn_client: self.isn_client,
+            isn_server,
+            first_at: firsts.into_iter().flatten().min().unwrap_or(self.touched),
+            syn_at: self.syns.first(),
+            server_half,
+            client_half,
+            total: server_half.then(client_half),
+            ending,
+            syns: self.syns.count(),
+            syn_acks: self.answers.count(),
+            flags: self.flags,
+        }
+    }
+
+    /// The handshake, which this segment of the client's ended.
+    pub(super) fn established(&self, third: Early) -> Handshake {
+        let mut ended = self.clone();
+        ended.early = Some(third);
+        if third.what == What::Data {
+            ended.flags.set(Flag::AckWithData);
+        }
+        let (asked, is_bound) = match self.answers.count() {
+            0 => (&self.syns, third.what != What::Ack),
+            _ => (&self.answers, third.what != What::Ack),
+        };
+        // The SYN's own time stamp says nothing of an ACK's echo of the server's.
+        let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
+        let half = match asked.since(which, third.at) {
+            Half::Unknown => asked.at_most(which, third.at),
+            _ if is_bound => asked.at_most(which, third.at),
+            half => half,
+        };
+        if self.answers.count() == 0 {
+            return Handshake { total: half, ..ended.handshake(Ending::Established, Half::Unknown) };
+        }
+        if self.answers.last().is_some_and(|last| third.at < last) {
+            // An ACK stamped before its SYN/ACK. Where it passed before it as well, one direction reaches the probe
+            // late: the halves are wrong by that, each the other way, and their sum is not.
+            ended.skewed = true;
+            let is_late = self.flags.has(Flag::OutOfOrder) && third.what == What::Ack;
+            ended.flags.set(if is_late { Flag::OutOfOrder } else { Flag::ClockBackwards });
+            let total =
+                if is_late { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };
+            return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
+        }
+        ended.handshake(Ending::Established, half)
+    }
+}

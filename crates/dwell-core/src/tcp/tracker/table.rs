@@ -1,0 +1,269 @@
+//! Where handshakes are kept: found by their ends, ordered by age.
+
+use super::super::{Endpoint, FlowHash};
+use super::crowd::{Crowds, Places};
+use super::pending::Pending;
+use super::progress::Progress;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::net::IpAddr;
+
+/// How far a handshake is. Nobody of one class takes a place from another class that has no more than its share.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Over: kept for a while, so that what comes late is not taken for another.
+    Over,
+    /// A SYN/ACK whose SYN did not pass.
+    Stray,
+    /// Established, but what tells more of it may still come.
+    Held,
+    /// A SYN without an answer.
+    Unanswered,
+    /// SYN and SYN/ACK.
+    Answered,
+}
+
+impl Class {
+    /// All, the first to go first.
+    pub(super) const ALL: [Self; 5] = [Self::Over, Self::Stray, Self::Held, Self::Unanswered, Self::Answered];
+
+    /// Its share of `places`. Together they are all: when all are taken, some class has its share or more.
+    const fn share(self, places: u32) -> u32 {
+        match self {
+            Self::Over | Self::Stray | Self::Held => places / 8,
+            Self::Unanswered => places / 4,
+            Self::Answered => places - 3 * (places / 8) - places / 4,
+        }
+    }
+}
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// When places are sought for others: so many of the oldest are looked at for one of a crowd.
+const LOOKED_AT: usize = 16;
+
+#[derive(Debug)]
+struct Node {
+    progress: Progress,
+    crowd: Places,
+    class: Class,
+    bucket: u32,
+    /// The next in the bucket, or the next free place.
+    chain: u32,
+    older: u32,
+    younger: u32,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Ages {
+    oldest: u32,
+    youngest: u32,
+    count: u32,
+}
+
+/// A place in the table.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place(u32);
+
+/// Handshakes, a bounded number.
+#[derive(Debug)]
+pub(super) struct Table {
+    nodes: Vec<Node>,
+    buckets: Box<[u32]>,
+    free: u32,
+    ages: [Ages; Class::ALL.len()],
+    places: u32,
+    seed: RandomState,
+    crowds: Crowds,
+    pending: Pending,
+}
+
+impl Table {
+    pub(super) fn new(handshakes: usize) -> Self {
+        let places = u32::try_from(handshakes).unwrap_or(NONE).clamp(8, 1 << 30);
+        Self {
+            // What is not used takes no memory: it is not touched.
+            nodes: Vec::with_capacity(places as usize),
+            buckets: vec![NONE; (places as usize).next_power_of_two()].into_boxed_slice(),
+            free: NONE,
+            ages: [Ages { oldest: NONE, youngest: NONE, count: 0 }; Class::ALL.len()],
+            places,
+            seed: RandomState::new(),
+            crowds: Crowds::new(handshakes),
+            pending: Pending::new(),
+        }
+    }
+
+    pub(super) fn pending(&self, flow: FlowHash) -> bool {
+        self.pending.has(flow)
+    }
+
+    /// The handshake between these two, whichever is the client.
+    pub(super) fn find(&self, one: &Endpoint, other: &Endpoint) -> Option<Place> {
+        let mut at = self.buckets[self.bucket(one, other) as usize];
+        while at != NONE {
+            let node = &self.nodes[at as usize];
+            if node.progress.is_between(one, other) {
+                return Some(Place(at));
+            }
+            at = node.chain;
+        }
+        None
+    }
+
+    pub(super) fn at(&self, place: Place) -> &Progress {
+        &self.nodes[place.0 as usize].progress
+    }
+
+    pub(super) fn at_mut(&mut self, place: Place) -> &mut Progress {
+        &mut self.nodes[place.0 as usize].progress
+    }
+
+    pub(super) fn class(&self, place: Place) -> Class {
+        self.nodes[place.0 as usize].class
+    }
+
+    /// The one of a class that has been untouched for longest.
+    pub(super) fn oldest(&self, class: Class) -> Option<Place> {
+        let oldest = self.ages[class as usize].oldest;
+        (oldest != NONE).then_some(Place(oldest))
+    }
+
+    /// Which one has to go before another comes, if all places are taken.
+    pub(super) fn in_the_way(&mut self) -> Option<Place> {
+        let taken = self.ages.iter().map(|ages| ages.count).sum::<u32>();
+        if self.ages[Class::Over as usize].count > Class::Over.share(self.places) {
+            return self.oldest(Class::Over);
+        }
+        if taken < self.places {
+            return None;
+        }
+        let class = Class::ALL
+            .into_iter()
+            .find(|class| self.ages[*class as usize].count >= class.share(self.places))?;
+        // One of a crowd goes first: the others are set back in age.
+        for _ in 0..LOOKED_AT {
+            let place = self.oldest(class)?;
+            if self.crowds.is_crowded(self.nodes[place.0 as usize].crowd) {
+                break;
+            }
+            self.age(place, class);
+        }
+        self.oldest(class)
+    }
+
+    /// Keeps one more. There must be a place: see [`Self::in_the_way`].
+    pub(super) fn insert(&mut self, progress: Progress, class: Class) {
+        let (client, server) = progress.ends();
+        let bucket = self.bucket(client, server);
+        let crowd = self.crowds.enter(client, server);
+        self.pending.add(FlowHash::of(client, server));
+        let chain = self.buckets[bucket as usize];
+        let node = Node { progress, crowd, class, bucket, chain, older: NONE, younger: NONE };
+        let at = if self.free == NONE {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let at = self.free;
+            self.free = self.nodes[at as usize].chain;
+            self.nodes[at as usize] = node;
+            at
+        };
+        self.buckets[bucket as usize] = at;
+        self.append(at, class);
+    }
+
+    /// Makes it the youngest of a class. What is over stays so.
+    pub(super) fn age(&mut self, place: Place, class: Class) {
+        if class == Class::Over {
+            self.leave(place);
+        }
+        self.unlink(place.0);
+        self.nodes[place.0 as usize].class = class;
+        self.append(place.0, class);
+    }
+
+    /// No longer in progress.
+    fn leave(&mut self, place: Place) {
+        let node = &self.nodes[place.0 as usize];
+        if node.class != Class::Over {
+            let (client, server) = node.progress.ends();
+            self.pending.remove(FlowHash::of(client, server));
+            self.crowds.leave(node.crowd);
+        }
+    }
+
+    /// Forgets one.
+    pub(super) fn remove(&mut self, place: Place) {
+        let at = place.0;
+        self.leave(place);
+        self.unlink(at);
+        let node = &self.nodes[at as usize];
+        let (chain, bucket) = (node.chain, node.bucket as usize);
+        let mut link = self.buckets[bucket];
+        if link == at {
+            self.buckets[bucket] = chain;
+        } else {
+            while self.nodes[link as usize].chain != at {
+                link = self.nodes[link as usize].chain;
+            }
+            self.nodes[link as usize].chain = chain;
+        }
+        self.nodes[at as usize].chain = self.free;
+        self.free = at;
+    }
+
+    fn append(&mut self, at: u32, class: Class) {
+        let ages = &mut self.ages[class as usize];
+        let youngest = ages.youngest;
+        ages.youngest = at;
+        ages.count += 1;
+        if youngest == NONE {
+            ages.oldest = at;
+        } else {
+            self.nodes[youngest as usize].younger = at;
+        }
+        let node = &mut self.nodes[at as usize];
+        (node.older, node.younger) = (youngest, NONE);
+    }
+
+    fn unlink(&mut self, at: u32) {
+        let node = &self.nodes[at as usize];
+        let (older, younger, class) = (node.older, node.younger, node.class as usize);
+        if older == NONE {
+            self.ages[class].oldest = younger;
+        } else {
+            self.nodes[older as usize].younger = younger;
+        }
+        if younger == NONE {
+            self.ages[class].youngest = older;
+        } else {
+            self.nodes[younger as usize].older = older;
+        }
+        self.ages[class].count -= 1;
+    }
+
+    /// Seeded, so that nobody can aim at one bucket; the same in both directions.
+    fn bucket(&self, one: &Endpoint, other: &Endpoint) -> u32 {
+        let (low, high) = if one <= other { (one, other) } else { (other, one) };
+        let mut hasher = self.seed.build_hasher();
+        match (low.address, high.address) {
+            (IpAddr::V4(low), IpAddr::V4(high)) => {
+                hasher.write_u64(u64::from(low.to_bits()) << 32 | u64::from(high.to_bits()));
+            }
+            _ => {
+                hasher.write(&low.octets());
+                hasher.write(&high.octets());
+            }
+        }
+        hasher.write_u32(u32::from(low.port) << 16 | u32::from(high.port));
+        (hasher.finish() % self.buckets.len() as u64) as u32
+    }
+
+    /// Places in use, and those that there are room for.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.nodes.len(), self.nodes.capacity())
+    }
+}
