@@ -11,6 +11,7 @@ mod flow_hash;
 mod half;
 mod handshake;
 mod key;
+pub mod section;
 mod observed;
 mod prefix;
 mod segment;
