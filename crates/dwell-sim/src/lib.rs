@@ -24,6 +24,7 @@ mod host;
 mod link;
 mod network;
 pub mod nic;
+pub mod passing;
 mod path;
 mod random;
 mod scenario;

@@ -281,7 +281,7 @@ fn what_is_wrong_with_a_capture_names_scenario_line_key_and_file() {
     let at = "DIR/some.toml:5: links[0].cross[0].kind.capture.file: ";
     assert_eq!(
         says(FLOW, Some(b"x")),
-        format!("{at}traces/some.pcap is not a capture in the format of pcap or pcapng")
+        format!("{at}traces/some.pcap is not a capture in the format of pcap, pcapng, snoop or ERF")
     );
     assert_eq!(
         says(FLOW, Some(&pcap(&[(0, 60)]))),

@@ -4,7 +4,7 @@ use crate::unit::Bytes;
 use std::fmt;
 
 /// A link type by its number in the registry of pcap.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkType(pub i32);
 
 /// Where the IP packet begins in what was captured.
@@ -19,6 +19,9 @@ pub(crate) enum Framing {
 impl LinkType {
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
+
+    /// Bare IP of either version.
+    pub const RAW: Self = Self(101);
 
     /// How its packets begin; `None` for links that are not known here.
     pub(crate) const fn framing(self) -> Option<Framing> {

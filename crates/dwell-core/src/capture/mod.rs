@@ -1,8 +1,15 @@
-//! Captures of packets: what the formats pcap and pcapng hold. Nothing here opens a file.
+//! Captures of packets: what the formats pcap, pcapng, snoop and ERF hold. Nothing here opens a file.
 
-mod file;
+mod erf;
+mod error;
+mod format;
 mod link;
+mod pcap;
+mod pcapng;
+mod reader;
+mod snoop;
 
-pub use file::{Captured, ReadError, each_packet};
+pub use error::ReadError;
 pub(crate) use link::Framing;
 pub use link::LinkType;
+pub use reader::{Captured, Reader, each_packet};

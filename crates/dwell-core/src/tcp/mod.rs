@@ -4,20 +4,29 @@
 //! round-trip time (papers/003): `S`, from the probe to the server and back, and `C`, from the probe to the client and
 //! back. Time is the packets' own: nothing here asks what time it is.
 
+pub mod dissect;
 mod endpoint;
 mod flags;
 mod flow_hash;
 mod half;
 mod handshake;
 mod key;
+mod observed;
+mod prefix;
+pub mod section;
 mod segment;
+mod summary;
 pub mod tracker;
 
+pub use dissect::{Passing, Skipped, dissect, midstream};
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
 pub use flow_hash::FlowHash;
 pub use half::{Half, Quality};
 pub use handshake::{Ending, Handshake};
 pub use key::{ConnectionKey, IsnKey};
+pub use observed::{Observed, Seen};
+pub use prefix::Prefix;
 pub use segment::{Options, Segment, TcpFlags, Timestamps, Unreachable};
+pub use summary::{MOST_PREFIXES, Summary, ToServer};
 pub use tracker::{Limits, Tracker};

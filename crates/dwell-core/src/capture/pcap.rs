@@ -1,0 +1,61 @@
+//! The format of libpcap, in its several versions.
+
+use super::format::{Found, Order, Record};
+use super::reader::LARGEST_RECORD;
+use super::{LinkType, ReadError};
+
+/// What the header of a file says.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Pcap {
+    order: Order,
+    link: LinkType,
+    /// Nanoseconds in a unit of the second field of times.
+    unit: i64,
+    /// Bytes of a record's header.
+    header: usize,
+    /// Before version 2.4 the two lengths of a packet had changed places, or may have.
+    may_be_swapped: bool,
+}
+
+impl Pcap {
+    pub(super) const HEADER: usize = 24;
+
+    /// `None`: not by its first four bytes.
+    pub(super) fn of(start: &[u8]) -> Result<Option<Self>, ReadError> {
+        let Some(magic) = start.first_chunk().copied() else { return Err(ReadError::NoCapture) };
+        let known = [Order::Little, Order::Big].into_iter().find_map(|order| match order.u32(magic) {
+            0xa1b2_c3d4 => Some((order, 1_000, 16)),
+            0xa1b2_3c4d => Some((order, 1, 16)),
+            // Kuznetzov's: the interface, the protocol and the direction follow.
+            0xa1b2_cd34 => Some((order, 1_000, 24)),
+            _ => None,
+        });
+        let Some((order, unit, header)) = known else { return Ok(None) };
+        let start = start.get(..Self::HEADER).ok_or(ReadError::NoCapture)?;
+        let version = (order.u16([start[4], start[5]]), order.u16([start[6], start[7]]));
+        // The upper half tells of a check sequence, not of the link.
+        let link = LinkType((order.word(start, 20) & 0xffff) as i32);
+        // 543 is DG/UX's.
+        let may_be_swapped = version < (2, 4) || version.0 == 543;
+        Ok(Some(Self { order, link, unit, header, may_be_swapped }))
+    }
+
+    #[inline]
+    pub(super) fn record(&self, bytes: &[u8]) -> Record {
+        let Some(head) = bytes.first_chunk::<16>() else { return Record::Needs(self.header) };
+        let word = |at: usize| self.order.word(head, at);
+        let (mut kept, mut length) = (word(8), word(12));
+        if self.may_be_swapped && kept > length {
+            (kept, length) = (length, kept);
+        }
+        let to = self.header + kept as usize;
+        if to > LARGEST_RECORD {
+            return Record::Damaged;
+        }
+        if bytes.len() < to {
+            return Record::Needs(to);
+        }
+        let at = i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * self.unit;
+        Record::Packet(Found { at: i128::from(at), link: self.link, from: self.header, to, length }, to)
+    }
+}

@@ -1,0 +1,155 @@
+//! The format of pcapng.
+
+use super::LinkType;
+use super::format::{Found, Order, Record};
+use super::reader::LARGEST_RECORD;
+
+/// What the blocks so far say of the packets that follow.
+#[derive(Debug)]
+pub(super) struct Pcapng {
+    order: Order,
+    /// Those of the section.
+    interfaces: Vec<Interface>,
+}
+
+impl Default for Pcapng {
+    fn default() -> Self {
+        Self { order: Order::Little, interfaces: Vec::new() }
+    }
+}
+
+/// How one interface recorded.
+#[derive(Copy, Clone, Debug)]
+struct Interface {
+    link: LinkType,
+    scale: Scale,
+    /// Nanoseconds to add to its times.
+    offset: i128,
+}
+
+/// What the units of an interface's times are.
+#[derive(Copy, Clone, Debug)]
+enum Scale {
+    /// So many nanoseconds each.
+    Each(u32),
+    /// So many to a second.
+    Divided(u128),
+}
+
+const SECTION: u32 = 0x0a0d_0d0a;
+
+impl Pcapng {
+    #[inline]
+    pub(super) fn record(&mut self, bytes: &[u8]) -> Record {
+        let Some(head) = bytes.first_chunk::<12>() else { return Record::Needs(12) };
+        // The type of a section's header is the same in both orders, and the order is told behind its length.
+        if u32::from_le_bytes([head[0], head[1], head[2], head[3]]) == SECTION {
+            self.order = match head[8..12] {
+                [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
+                [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
+                _ => return Record::Damaged,
+            };
+            self.interfaces.clear();
+        }
+        let length = self.order.word(head, 4) as usize;
+        if !(12..=LARGEST_RECORD).contains(&length) || !length.is_multiple_of(4) {
+            return Record::Damaged;
+        }
+        if bytes.len() < length {
+            return Record::Needs(length);
+        }
+        let block = &bytes[..length];
+        if self.order.word(block, length - 4) as usize != length {
+            return Record::Damaged;
+        }
+        let body = &block[8..length - 4];
+        match self.order.word(head, 0) {
+            6 => self.enhanced(body, length).unwrap_or(Record::Damaged),
+            2 => self.obsolete(body, length).unwrap_or(Record::Damaged),
+            3 => Record::Timeless(length),
+            1 => match Interface::of(self.order, body) {
+                Some(interface) => {
+                    self.interfaces.push(interface);
+                    Record::Other(length)
+                }
+                None => Record::Damaged,
+            },
+            _ => Record::Other(length),
+        }
+    }
+
+    /// A packet with all that is known of it.
+    #[inline]
+    fn enhanced(&self, body: &[u8], length: usize) -> Option<Record> {
+        let head = body.first_chunk::<20>()?;
+        self.packet(self.order.word(head, 0) as usize, head, length)
+    }
+
+    /// A packet as the first drafts had it: a count of drops in half of the interface's place.
+    fn obsolete(&self, body: &[u8], length: usize) -> Option<Record> {
+        let head = body.first_chunk::<20>()?;
+        self.packet(usize::from(self.order.u16([head[0], head[1]])), head, length)
+    }
+
+    #[inline]
+    fn packet(&self, interface: usize, head: &[u8; 20], length: usize) -> Option<Record> {
+        let interface = self.interfaces.get(interface)?;
+        let word = |at: usize| self.order.word(head, at);
+        let units = u64::from(word(4)) << 32 | u64::from(word(8));
+        let to = 28 + word(12) as usize;
+        // Behind it are padding, options and the block's length once more.
+        (to <= length - 4).then(|| {
+            let at = interface.scale.nanos(units) + interface.offset;
+            Record::Packet(Found { at, link: interface.link, from: 28, to, length: word(16) }, length)
+        })
+    }
+}
+
+impl Interface {
+    /// `None`: not one, or with times finer than any clock's.
+    fn of(order: Order, body: &[u8]) -> Option<Self> {
+        let link = LinkType(i32::from(order.u16(*body.first_chunk()?)));
+        let (mut scale, mut offset) = (Scale::Each(1_000), 0);
+        let mut options = body.get(8..)?;
+        while let Some([a, b, c, d]) = options.first_chunk::<4>() {
+            let (code, length) = (order.u16([*a, *b]), usize::from(order.u16([*c, *d])));
+            if code == 0 {
+                break;
+            }
+            let value = options.get(4..4 + length)?;
+            match (code, value) {
+                (9, [resolution]) => scale = Scale::of(*resolution)?,
+                (14, value) => {
+                    let seconds = value.first_chunk().map(|bytes| match order {
+                        Order::Big => i64::from_be_bytes(*bytes),
+                        Order::Little => i64::from_le_bytes(*bytes),
+                    });
+                    offset = i128::from(seconds?) * 1_000_000_000;
+                }
+                _ => {}
+            }
+            options = options.get(4 + length.next_multiple_of(4)..).unwrap_or_default();
+        }
+        Some(Self { link, scale, offset })
+    }
+}
+
+impl Scale {
+    /// Negative powers of ten, or with the upper bit of two.
+    fn of(resolution: u8) -> Option<Self> {
+        let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };
+        let units = base.checked_pow(u32::from(resolution & 0x7f)).filter(|units| *units < 1 << 64)?;
+        Some(match 1_000_000_000 % units {
+            0 => Self::Each((1_000_000_000 / units) as u32),
+            _ => Self::Divided(units),
+        })
+    }
+
+    #[inline]
+    fn nanos(self, units: u64) -> i128 {
+        match self {
+            Self::Each(nanos) => (u128::from(units) * u128::from(nanos)) as i128,
+            Self::Divided(second) => (u128::from(units) * 1_000_000_000 / second) as i128,
+        }
+    }
+}

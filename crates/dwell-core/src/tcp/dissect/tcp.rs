@@ -1,0 +1,67 @@
+//! TCP.
+
+use super::Skipped;
+use super::layer::Carried;
+use super::rest::Rest;
+use crate::tcp::{Endpoint, Options, Segment, TcpFlags, Timestamps};
+use crate::unit::Nanos;
+
+/// The segment that an IP packet carries. Its first 14 bytes are needed, up to the control bits.
+pub(super) fn segment(at: Nanos, ends: &Carried, rest: Rest<'_>) -> Result<Segment, Skipped> {
+    let bytes: [u8; 14] = rest.array(0)?;
+    let word =
+        |from: usize| u32::from_be_bytes([bytes[from], bytes[from + 1], bytes[from + 2], bytes[from + 3]]);
+    let half = |from: usize| u16::from_be_bytes([bytes[from], bytes[from + 1]]);
+    let header = usize::from(bytes[12] >> 4) * 4;
+    // The first of several fragments may end within the options.
+    if header < 20 || header > rest.length && !ends.in_part {
+        return Err(Skipped::Malformed);
+    }
+    Ok(Segment {
+        at,
+        from: Endpoint { address: ends.from, port: half(0) },
+        to: Endpoint { address: ends.to, port: half(2) },
+        flags: TcpFlags(half(12) & 0x01ff),
+        sequence: word(4),
+        acknowledgment: word(8),
+        payload: rest.length.saturating_sub(header) as u32,
+        options: options(rest.bytes, header),
+    })
+}
+
+/// The options of a header of this length, as far as they were captured.
+fn options(bytes: &[u8], header: usize) -> Options {
+    let mut options = Options { cut: bytes.len() < header, ..Options::default() };
+    let mut left = bytes.get(20..bytes.len().min(header)).unwrap_or_default();
+    while let [kind, rest @ ..] = left {
+        left = match kind {
+            0 => break,
+            1 => rest,
+            _ => {
+                // Either the capture ends here, which is told already, or the list is none.
+                let Some((value, behind)) =
+                    rest.first().and_then(|length| left.split_at_checked(usize::from(*length).max(2)))
+                else {
+                    break;
+                };
+                note(&mut options, *kind, &value[2..]);
+                behind
+            }
+        };
+    }
+    options
+}
+
+fn note(options: &mut Options, kind: u8, value: &[u8]) {
+    match (kind, value) {
+        (8, [a, b, c, d, e, f, g, h]) => {
+            let (value, echo) = ([*a, *b, *c, *d], [*e, *f, *g, *h]);
+            let (value, echo) = (u32::from_be_bytes(value), u32::from_be_bytes(echo));
+            options.timestamps = Some(Timestamps { value, echo });
+        }
+        // Also under the number that it had in trials.
+        (34, _) | (254, [0xf9, 0x89, ..]) => options.fast_open = true,
+        (30, _) => options.mptcp = true,
+        _ => {}
+    }
+}

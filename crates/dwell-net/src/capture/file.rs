@@ -1,0 +1,101 @@
+//! A capture file.
+
+use super::packed::unpacked;
+use dwell_core::capture::{Captured, ReadError, Reader};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A capture file of any format, packed with gzip or zstd or not at all.
+pub struct File {
+    reader: Reader<Box<dyn Read + Send>>,
+    timeless: u64,
+}
+
+/// How the reading of a capture ended.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where the capture ends.
+    Whole,
+    /// Within a packet: the end is missing.
+    CutOff,
+    /// Before something that is no record.
+    Damaged,
+}
+
+/// What was read of a capture.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Whole packets, with those without times.
+    pub packets: u64,
+    /// Packets whose times were not recorded, and which are of no use.
+    pub timeless: u64,
+    /// How it ended.
+    pub end: End,
+}
+
+impl File {
+    /// Opens a capture; `-` is standard input. What is no file but a pipe is read as it comes.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is no capture.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        if path.as_os_str() == "-" {
+            return Self::of(io::stdin());
+        }
+        let file = std::fs::File::open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
+        }
+        Self::of(file)
+    }
+
+    /// A capture out of any source of bytes.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no capture.
+    pub fn of(from: impl Read + Send + 'static) -> Result<Self, ReadError> {
+        Ok(Self { reader: Reader::new(unpacked(from)?)?, timeless: 0 })
+    }
+
+    /// Calls `take` with each packet, and tells how far it came: what is cut off or damaged is good up to there.
+    ///
+    /// # Errors
+    /// If it cannot be read any further for another reason than what it holds.
+    #[inline]
+    pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Account, ReadError> {
+        loop {
+            match self.advance()? {
+                Ok(_) => take(self.packet()),
+                Err(end) => return Ok(self.account(end)),
+            }
+        }
+    }
+
+    /// Goes on to the next packet that has a time, and tells that; or that there is none.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<Result<i128, End>, ReadError> {
+        loop {
+            return Ok(match self.reader.advance() {
+                Ok(Some(at)) => Ok(at),
+                Ok(None) => Err(End::Whole),
+                Err(ReadError::Timeless { .. }) => {
+                    self.timeless += 1;
+                    continue;
+                }
+                Err(ReadError::CutOff { .. }) => Err(End::CutOff),
+                Err(ReadError::Damaged { .. }) => Err(End::Damaged),
+                Err(error) => return Err(error),
+            });
+        }
+    }
+
+    /// The packet that [`Self::advance`] went on to.
+    #[inline]
+    pub(super) fn packet(&self) -> Captured<'_> {
+        self.reader.packet()
+    }
+
+    pub(super) fn account(&self, end: End) -> Account {
+        Account { packets: self.reader.whole() as u64, timeless: self.timeless, end }
+    }
+}

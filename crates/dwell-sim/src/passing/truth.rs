@@ -1,0 +1,277 @@
+//! What is true of a connection at a probe, and whether it can be known there.
+
+use super::exchange::Sent;
+use super::plan::{Course, Kind, Plan};
+use dwell_core::Nanos;
+use dwell_core::tcp::{Endpoint, Segment, TcpFlags, Timestamps};
+use serde::Serialize;
+
+/// What is true of one connection at one probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Truth {
+    /// Which connection.
+    pub connection: u32,
+    /// Which probe, counted from the clients.
+    pub probe: usize,
+    /// Who opened it.
+    pub client: Endpoint,
+    /// Who was asked.
+    pub server: Endpoint,
+    /// The client's initial sequence number.
+    pub isn_client: u32,
+    /// Bytes of data on its SYN.
+    pub syn_data: u32,
+    /// What is peculiar about it.
+    pub labels: Vec<&'static str>,
+    /// From the probe to the server and back.
+    pub server_half: HalfTruth,
+    /// From the probe to the client and back.
+    pub client_half: HalfTruth,
+    /// Both.
+    pub total: HalfTruth,
+}
+
+/// What is true of one half.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HalfTruth {
+    /// The time from each packet that was really answered, as it passed, until its answer passed.
+    #[serde(rename = "values_ns")]
+    pub values: Vec<Nanos>,
+    /// What no answer can be quicker than.
+    #[serde(rename = "least_ns")]
+    pub least: Nanos,
+    /// That of the values that what passed proves.
+    #[serde(rename = "known_ns")]
+    pub known: Option<Nanos>,
+    /// Why nothing proves one.
+    pub why: Option<WhyUnknown>,
+}
+
+/// Why a half cannot be known.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhyUnknown {
+    /// What would have been answered did not pass.
+    NotAsked,
+    /// No answer passed.
+    NotAnswered,
+    /// It passed more than once, and nothing tells which one was answered.
+    Ambiguous,
+    /// A second or more: a repetition that did not pass here may have been answered (RFC 6298, 2.1).
+    Repetition,
+    /// The client's first segment that passed carries data or a FIN, and a program chose its time.
+    DataInstead,
+    /// The client broke off.
+    Reset,
+    /// Both ends opened.
+    SimultaneousOpen,
+    /// What passed tells a value, and it is wrong. The generator makes no such connection.
+    Trap,
+}
+
+/// No host repeats a segment of a handshake sooner (RFC 6298, 2.1).
+const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
+
+/// A segment that passed, and its place among those that were sent.
+struct Passing<'s> {
+    number: usize,
+    at: Nanos,
+    segment: Option<&'s Segment>,
+    sent: &'s Sent,
+}
+
+impl Passing<'_> {
+    fn is(&self, kind: Kind) -> bool {
+        self.sent.kind == kind
+    }
+
+    fn stamps(&self) -> Option<Timestamps> {
+        self.segment?.options.timestamps
+    }
+
+    fn acknowledges(&self) -> Option<u32> {
+        Some(self.segment?.acknowledgment)
+    }
+}
+
+fn known(value: Nanos) -> HalfTruth {
+    HalfTruth { known: Some(value), ..HalfTruth::default() }
+}
+
+fn unknown(why: WhyUnknown) -> HalfTruth {
+    HalfTruth { why: Some(why), ..HalfTruth::default() }
+}
+
+/// What `answer` proves, if it is the answer to one of `asked`, all of which passed before it.
+fn proven(asked: &[&Passing<'_>], answer: &Passing<'_>) -> HalfTruth {
+    let Some(newest) = asked.last() else { return unknown(WhyUnknown::NotAsked) };
+    let named = match (newest.stamps(), answer.stamps()) {
+        (Some(_), Some(stamps)) => {
+            let same = |asked: &&&Passing<'_>| asked.stamps().is_some_and(|asked| asked.value == stamps.echo);
+            same(&newest) && asked.iter().filter(same).count() == 1
+        }
+        _ => asked.len() == 1,
+    };
+    let value = answer.at - newest.at;
+    match named {
+        false => unknown(WhyUnknown::Ambiguous),
+        true if value >= SOONEST_REPETITION => unknown(WhyUnknown::Repetition),
+        true => known(value),
+    }
+}
+
+impl Truth {
+    /// Of a connection at a probe.
+    pub(crate) fn of(plan: &Plan, sent: &[Sent], connection: u32, probe: usize) -> Self {
+        let mut passed: Vec<_> = sent
+            .iter()
+            .enumerate()
+            .filter_map(|(number, sent)| {
+                Some(Passing { number, at: sent.passed[probe]?, segment: sent.segment(), sent })
+            })
+            .collect();
+        passed.sort_by_key(|passing| passing.at);
+        let least = |sections: &[[Nanos; 2]]| sections.iter().flatten().copied().sum();
+        let (near, far) = plan.sections.split_at(probe + 1);
+        let server_half = HalfTruth {
+            values: pairs(&passed, true),
+            least: match plan.course {
+                Course::Unreachable { behind } => least(&plan.sections[(probe + 1).min(behind)..behind]),
+                _ => least(far),
+            },
+            ..server_half(plan, &passed)
+        };
+        let client_half =
+            HalfTruth { values: pairs(&passed, false), least: least(near), ..client_half(plan, &passed) };
+        let mut values = chains(sent, probe);
+        for one in &server_half.values {
+            values.extend(client_half.values.iter().map(|other| *one + *other));
+        }
+        let total = HalfTruth {
+            values,
+            least: server_half.least + client_half.least,
+            ..total(plan, &passed, &server_half, &client_half)
+        };
+        let syn_data = match plan.course {
+            Course::FastOpen { data, .. } => data,
+            _ => 0,
+        };
+        Self {
+            connection,
+            probe,
+            client: plan.client.end,
+            server: plan.server.end,
+            isn_client: plan.client.isn,
+            syn_data,
+            labels: plan.labels.clone(),
+            server_half: server_half.checked(),
+            client_half: client_half.checked(),
+            total: total.checked(),
+        }
+    }
+
+    /// Whether what passed proves what is not true.
+    pub(crate) fn is_trap(&self) -> bool {
+        self.halves().iter().any(|(_, half)| half.why == Some(WhyUnknown::Trap))
+    }
+
+    /// Its halves with their names.
+    #[must_use]
+    pub fn halves(&self) -> [(&'static str, &HalfTruth); 3] {
+        [("server", &self.server_half), ("client", &self.client_half), ("total", &self.total)]
+    }
+}
+
+impl HalfTruth {
+    fn checked(self) -> Self {
+        match self.known {
+            Some(known) if !self.values.contains(&known) => {
+                Self { known: None, why: Some(WhyUnknown::Trap), ..self }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// The times of all answers of one side that passed after what they really answer.
+fn pairs(passed: &[Passing<'_>], from_server: bool) -> Vec<Nanos> {
+    let time = |answer: &Passing<'_>| {
+        let asked = answer.sent.answers.filter(|_| answer.sent.forward != from_server)?;
+        Some(answer.at - passed.iter().find(|asking| asking.number == asked)?.at)
+    };
+    passed.iter().filter_map(time).collect()
+}
+
+/// The times from SYNs that passed to ACKs that passed, of which the SYN/ACK between them did not, or did.
+fn chains(sent: &[Sent], probe: usize) -> Vec<Nanos> {
+    let time = |ack: &Sent| {
+        let syn = &sent[sent[ack.answers?].answers?];
+        Some(ack.passed[probe]? - syn.passed[probe]?)
+    };
+    sent.iter().filter_map(time).collect()
+}
+
+fn server_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
+    if plan.course == Course::Simultaneous {
+        return unknown(WhyUnknown::SimultaneousOpen);
+    }
+    let answers = |passing: &&Passing<'_>| passing.is(Kind::SynAck) || passing.is(Kind::Refusal);
+    let Some(answer) = passed.iter().find(answers) else { return unknown(WhyUnknown::NotAnswered) };
+    let syns: Vec<_> =
+        passed.iter().filter(|passing| passing.is(Kind::Syn) && passing.at < answer.at).collect();
+    proven(&syns, answer)
+}
+
+/// The client's first segment after its SYN that passed.
+fn third<'a, 's>(passed: &'a [Passing<'s>]) -> Result<&'a Passing<'s>, WhyUnknown> {
+    let third = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn));
+    let third = third.ok_or(WhyUnknown::NotAnswered)?;
+    let Some(segment) = third.segment else { return Err(WhyUnknown::NotAnswered) };
+    if segment.flags.has(TcpFlags::RST) {
+        Err(WhyUnknown::Reset)
+    } else if segment.payload > 0 || segment.flags.has(TcpFlags::FIN) {
+        Err(WhyUnknown::DataInstead)
+    } else if !third.is(Kind::Ack) {
+        Err(WhyUnknown::NotAnswered)
+    } else {
+        Ok(third)
+    }
+}
+
+fn client_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
+    if plan.course == Course::Simultaneous {
+        return unknown(WhyUnknown::SimultaneousOpen);
+    }
+    let third = match third(passed) {
+        Ok(third) => third,
+        Err(why) => return unknown(why),
+    };
+    let names = |passing: &&Passing<'_>| {
+        let number = passing.segment.map(|segment| segment.sequence.wrapping_add(1));
+        passing.is(Kind::SynAck) && passing.at < third.at && number == third.acknowledges()
+    };
+    proven(&passed.iter().filter(names).collect::<Vec<_>>(), third)
+}
+
+fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfTruth) -> HalfTruth {
+    match (server.known, client.known) {
+        (Some(one), Some(other)) => return known(one + other),
+        _ if passed.iter().any(|passing| passing.is(Kind::SynAck)) => {
+            return unknown(server.why.or(client.why).unwrap_or(WhyUnknown::Ambiguous));
+        }
+        _ if plan.course == Course::Simultaneous => return unknown(WhyUnknown::SimultaneousOpen),
+        _ => {}
+    }
+    let third = match third(passed) {
+        Ok(third) => third,
+        Err(why) => return unknown(why),
+    };
+    let syns: Vec<_> =
+        passed.iter().filter(|passing| passing.is(Kind::Syn) && passing.at < third.at).collect();
+    match syns.as_slice() {
+        [] => unknown(WhyUnknown::NotAsked),
+        [syn] if third.at - syn.at < SOONEST_REPETITION => known(third.at - syn.at),
+        [_] => unknown(WhyUnknown::Repetition),
+        _ => unknown(WhyUnknown::Ambiguous),
+    }
+}
