@@ -7,12 +7,14 @@
 
 mod client;
 mod exchange;
+mod judge;
 mod plan;
 mod population;
 mod server;
 mod tap;
 mod truth;
 
+pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
 pub use tap::{Passed, Seen};
 pub use truth::{HalfTruth, Truth, WhyUnknown};

@@ -53,6 +53,8 @@ pub struct Spool {
     cursor: Cursor,
     /// Handed out and not acknowledged, in their order.
     under_way: VecDeque<Sent>,
+    /// Segment and end of the batch that was acknowledged last.
+    settled: (u64, u64),
 }
 
 /// A batch that was handed out.
@@ -106,6 +108,7 @@ impl Spool {
             next,
             cursor: Cursor::at(next),
             under_way: VecDeque::new(),
+            settled: (0, 0),
         };
         spool.rewind();
         Ok(spool)
@@ -132,6 +135,9 @@ impl Spool {
         let appended = self.try_append(records);
         if let Err(error) = &appended {
             self.ledger.give_up(error.reason(), count);
+            // Where there is no room, what the warehouse has already must not take any.
+            self.end_tail();
+            self.remove_settled()?;
         }
         appended
     }
@@ -243,18 +249,25 @@ impl Spool {
         }
         let Some(sent) = self.under_way.pop_front() else { return Ok(false) };
         self.ledger.release(sent.start, sent.written);
-        let is_done = |segment: &Segment| {
-            segment.number < sent.segment || (segment.number == sent.segment && segment.length <= sent.end)
-        };
-        if self.full.front().is_some_and(is_done) {
+        self.settled = (sent.segment, sent.end);
+        self.remove_settled()?;
+        Ok(true)
+    }
+
+    /// Removes the segments of which the warehouse has everything.
+    fn remove_settled(&mut self) -> Result<(), SpoolError> {
+        let (last, end) = self.settled;
+        let is_settled =
+            |segment: &Segment| segment.number < last || (segment.number == last && segment.length <= end);
+        if self.full.front().is_some_and(is_settled) {
             // Else a power cut could bring back an older count beside newer segments.
             self.ledger.flush().map_err(SpoolError::io(&self.folder, "sync the ledger of"))?;
         }
-        while let Some(segment) = self.full.front().filter(|segment| is_done(segment)) {
+        while let Some(segment) = self.full.front().filter(|segment| is_settled(segment)) {
             segment.remove()?;
             self.full.pop_front();
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether the warehouse has all that was written.

@@ -40,23 +40,21 @@ impl Batch {
         Day::of(*times.select_nth_unstable(middle).1)
     }
 
-    /// The records that can be true, and how many cannot, by reason.
-    #[must_use]
-    pub fn admitted(&self) -> (Vec<&Handshake>, BTreeMap<&'static str, u64>) {
+    /// The records that can be true; and what is missing, by reason, as JSON: what the probe gave up, and the records
+    /// that cannot be true.
+    pub(super) fn admitted(&self) -> (Vec<&Handshake>, String) {
         let day = self.day();
-        let mut refused = BTreeMap::new();
-        let admitted = self
-            .records
-            .iter()
-            .filter(|record| {
-                let absurd = absurd(record, day);
-                if let Some(reason) = absurd {
-                    *refused.entry(reason).or_default() += 1;
-                }
-                absurd.is_none()
-            })
-            .collect();
-        (admitted, refused)
+        let mut missing = self.given_up.clone();
+        let admit = |record: &&Handshake| match absurd(record, day) {
+            None => true,
+            Some(reason) => {
+                *missing.entry(reason.to_owned()).or_default() += 1;
+                false
+            }
+        };
+        let admitted = self.records.iter().filter(admit).collect();
+        // A map of numbers by texts is always JSON.
+        (admitted, serde_json::to_string(&missing).unwrap_or_default())
     }
 
     /// Whether its probe has a name that can stand in a statement, a file name and a metric.
@@ -64,12 +62,19 @@ impl Batch {
     /// # Errors
     /// Tells which names can.
     pub fn check(&self) -> Result<(), WarehouseError> {
+        Self::check_name(&self.probe)
+    }
+
+    /// Whether this can name a probe.
+    ///
+    /// # Errors
+    /// Tells what can.
+    pub fn check_name(name: &str) -> Result<(), WarehouseError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-        let fits = (1..=MAX_PROBE_NAME).contains(&self.probe.len());
-        if fits && self.probe.chars().all(plain) {
+        if (1..=MAX_PROBE_NAME).contains(&name.len()) && name.chars().all(plain) {
             return Ok(());
         }
-        Err(WarehouseError::ProbeName { name: self.probe.clone() })
+        Err(WarehouseError::ProbeName { name: name.to_owned() })
     }
 }
 
