@@ -4,7 +4,6 @@ mod account;
 mod files;
 mod given;
 mod live;
-mod observed;
 mod output;
 mod panels;
 mod row;
@@ -18,7 +17,7 @@ use crate::screen::{coloured, print};
 use account::Account;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use dwell_core::tcp::Summary;
+use dwell_core::tcp::{Limits, Summary};
 use given::Given;
 use output::{Outputs, ShipArgs, Targets};
 use std::net::SocketAddr;
@@ -127,9 +126,13 @@ impl WatchArgs {
         };
         let (summary, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
-            Given::Files(files) => files::watch(files, self.handshakes, Outputs::open(&targets)?)?,
+            Given::Files(files) => files::watch(files, self.limits(), Outputs::open(&targets)?)?,
         };
         tell(&Told { probe, summary, account }, output)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { handshakes: self.handshakes as usize, ..Limits::default() }
     }
 
     const fn asks_for_live(&self) -> bool {
