@@ -46,7 +46,7 @@ pub(super) enum Which {
 }
 
 /// Whether `one` is later than `other` on a clock of 32 bits that wraps.
-pub(super) const fn is_newer(one: u32, other: u32) -> bool {
+pub(in super::super) const fn is_newer(one: u32, other: u32) -> bool {
     let ahead = one.wrapping_sub(other);
     ahead != 0 && ahead < 1 << 31
 }

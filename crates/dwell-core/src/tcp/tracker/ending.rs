@@ -19,8 +19,10 @@ impl Tracker {
             match (class, progress.early.map(|early| early.at)) {
                 (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
-                // The ACK was sent before what the server sent after it.
-                (Class::Held, Some(server)) if progress.answers.count() > 0 && server < third.at => {
+                // An ACK that was sent before may pass yet.
+                (Class::Stray | Class::Answered, _) if third.what != What::Ack => self.hold(place, third),
+                // The ACK was sent before the data after it, and before what the server sent then.
+                (Class::Held, Some(later)) if progress.answers.count() > 0 && later < third.at => {
                     let handshake = self.held(place);
                     self.tell(place, handshake, take);
                 }
@@ -61,8 +63,8 @@ impl Tracker {
         match self.table.class(place) {
             Class::Unanswered if by_client => {
                 // The client refuses an answer that did not pass here.
-                let total = progress.syns.since(progress.syns.answered(None), reset.at);
-                (progress.client_ahead(reset) == Some(0) && !is_ack)
+                let total = progress.syns.at_most(progress.syns.answered(None), reset.at);
+                (progress.client_ahead(reset) == Some(0))
                     .then(|| Handshake { total, ..ended.handshake(Ending::Refused, Half::Unknown) })
             }
             Class::Unanswered => {
@@ -72,13 +74,9 @@ impl Tracker {
                     .then(|| ended.handshake(Ending::Refused, Half::Unknown))
             }
             Class::Stray | Class::Answered if by_client => {
-                // An RST without ACK is the answer to the SYN/ACK itself; one with ACK is a program's.
-                let which = progress.answers.answered(echo(reset));
-                let half = match progress.client_ahead(reset)? {
-                    0 if !is_ack => progress.answers.since(which, reset.at),
-                    _ => progress.answers.at_most(which, reset.at),
-                };
-                Some(ended.handshake(Ending::Refused, half))
+                // The client's kernel, in answer to the SYN/ACK; a program, later; or a firewall in its name.
+                let half = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
+                progress.client_ahead(reset).map(|_| ended.handshake(Ending::Refused, half))
             }
             Class::Stray | Class::Answered => {
                 progress.follows_answer(reset).then(|| ended.handshake(Ending::Refused, Half::Unknown))

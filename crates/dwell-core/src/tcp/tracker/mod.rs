@@ -16,6 +16,7 @@ mod pending;
 mod progress;
 mod table;
 
+pub(super) use asked::is_newer;
 pub use counts::Counts;
 pub use limits::Limits;
 

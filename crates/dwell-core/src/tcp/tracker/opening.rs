@@ -2,7 +2,6 @@
 
 use super::super::{Flag, Handshake, Segment};
 use super::Tracker;
-use super::early::What;
 use super::progress::{Progress, echo};
 use super::table::{Class, Place};
 
@@ -111,7 +110,7 @@ impl Tracker {
     /// A SYN/ACK after the client's ACK, or after what the server sent later.
     fn answer_held(&mut self, place: Place, answer: &Segment, take: &mut impl FnMut(Handshake)) {
         let progress = self.table.at_mut(place);
-        let Some(early) = progress.early.filter(|early| early.what != What::Server) else {
+        let Some(early) = progress.early.filter(|_| progress.answers.count() == 0) else {
             self.counts.late += 1;
             return;
         };
@@ -142,7 +141,7 @@ impl Tracker {
 
     /// Another connection between the same ports.
     fn replace(&mut self, place: Place, by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) != Class::Over {
+        if !matches!(self.table.class(place), Class::Over | Class::Held) {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }

@@ -55,7 +55,8 @@ impl Progress {
             // An ACK stamped before its SYN/ACK. Where it passed before it as well, one direction reaches the probe
             // late: the halves are wrong by that, each the other way, and their sum is not.
             ended.skewed = true;
-            let passed_before = self.early.is_some_and(|early| early.what != What::Server);
+            let passed_before =
+                self.early.is_some_and(|early| (early.at, early.what) == (third.at, third.what));
             if !passed_before {
                 ended.flags.set(Flag::ClockBackwards);
             }

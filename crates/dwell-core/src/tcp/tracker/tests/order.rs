@@ -67,3 +67,12 @@ fn a_syn_that_passes_late_is_judged_with_the_others() {
         assert_eq!(only(&segments).server_half, one_of(300, 1_000_300));
     }
 }
+
+#[test]
+fn the_ack_may_come_after_the_data_that_was_sent_after_it() {
+    let told = only(&[syn(0), syn_ack(300), with_data(ack(470), 9), ack(450)]);
+    assert_eq!((halves(&told), flags(&told)), ((exact(300), exact(150), exact(450)), vec![]));
+    // Stamped later, it may be any other.
+    let later = only(&[syn(0), syn_ack(300), with_data(ack(470), 9), ack(480)]);
+    assert_eq!((later.client_half, flags(&later)), (at_most(170), vec![Flag::AckWithData]));
+}
