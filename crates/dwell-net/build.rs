@@ -1,12 +1,15 @@
-//! Compiles the programs that the kernel runs: those of the observer of a host's inside, and a wire's.
+//! Compiles the programs that the kernel runs: those of the observer of a host's inside, a wire's, and the filter of a ring.
 
 use std::path::Path;
 use std::process::{Command, exit};
 
-const SOURCES: [&str; 2] = ["src/inside/inside.bpf.c", "src/wire/wire.bpf.c"];
+const SOURCES: [&str; 3] =
+    ["src/inside/inside.bpf.c", "src/wire/wire.bpf.c", "src/capture/ring/filter.bpf.c"];
 
 fn main() {
     println!("cargo:rerun-if-changed=src/inside/bpf");
+    println!("cargo:rerun-if-changed=src/capture/ring/kernel.h");
+    println!("cargo:rerun-if-changed=src/capture/ring/walk.h");
     SOURCES.iter().for_each(|source| println!("cargo:rerun-if-changed={source}"));
     if Command::new("clang").arg("--version").output().is_err() {
         eprintln!("dwell-net: clang is missing, which compiles {}: run `make setup`", SOURCES.join(", "));

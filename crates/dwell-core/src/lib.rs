@@ -16,6 +16,8 @@ pub mod delay;
 
 pub mod echo;
 
+pub mod fsd;
+
 pub mod sizing;
 
 pub mod gap;

@@ -279,6 +279,8 @@ pub enum Quantity {
     KernelServiceTime,
     /// The least time from the sending kernel's stamp of a request to its stamp of the reply.
     RoundTripMinimum,
+    /// What a router takes to make an ICMP time-exceeded message, less what it takes to forward a packet.
+    IcmpGeneration,
 }
 
 impl Quantity {
@@ -319,6 +321,7 @@ impl Quantity {
             Self::AnswerTime => "answer_time",
             Self::KernelServiceTime => "kernel_service_time",
             Self::RoundTripMinimum => "round_trip_minimum",
+            Self::IcmpGeneration => "icmp_generation",
         }
     }
 }

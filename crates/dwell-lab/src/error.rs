@@ -67,6 +67,9 @@ pub enum LabError {
     /// The session carries nothing any more.
     #[error("in the lab: {0}")]
     Live(#[source] Box<dwell_net::LiveError>),
+    /// No probes can be sent past the router.
+    #[error("in the lab: {0}")]
+    Fsd(#[from] dwell_net::fsd::FsdError),
     /// The far end's kernel does not answer, or does no more.
     #[error("in the lab: {0}")]
     Agentless(#[source] Box<dwell_net::AgentlessError>),

@@ -11,6 +11,7 @@
 //! before its first packet is due at the far end.
 
 mod answering;
+mod awake;
 mod calibration;
 mod case;
 mod check;
@@ -21,6 +22,7 @@ mod cross;
 mod echo_lab;
 mod error;
 mod forwarder;
+mod fsd_lab;
 mod lab;
 mod lane;
 mod namespace;
@@ -28,6 +30,7 @@ mod nic_stage;
 mod pace;
 mod path;
 mod placement;
+mod routers;
 mod salvo;
 mod shaper;
 mod testbed;
@@ -42,6 +45,7 @@ pub use check::{Delivered, LabCheck, Spread};
 pub use check_nic::NicCheck;
 pub use echo_lab::{EchoHeard, EchoLab};
 pub use error::LabError;
+pub use fsd_lab::{FsdHeard, FsdLab};
 pub use lab::{Lab, LabOptions};
 pub use path::LabPath;
 pub use placement::Cores;

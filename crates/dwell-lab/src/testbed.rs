@@ -1,5 +1,6 @@
 //! A path between two namespaces, up and running; who talks over it is not its business.
 
+use crate::awake::Awake;
 use crate::calibration;
 use crate::cross;
 use crate::error::LabError;
@@ -7,7 +8,7 @@ use crate::forwarder::{Forwarder, Tally, Watch};
 use crate::lane::Carried;
 use crate::namespace::Worker;
 use crate::nic_stage::{self, NicStage, has_nic};
-use crate::placement::{Cores, Role, keep_awake, settle};
+use crate::placement::{Cores, Role, settle};
 use crate::shaper;
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place, UP_PORT, Wiring};
 use dwell_core::Nanos;
@@ -90,8 +91,8 @@ pub(crate) struct Testbed {
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
     workers: Mutex<Vec<Worker<()>>>,
-    /// Keeps the sender's core awake; what it takes nobody else wanted.
-    awake: Option<Worker<()>>,
+    /// What it takes nobody else wanted.
+    _awake: Awake,
     /// Held open for cross traffic.
     _sinks: Vec<UdpSocket>,
 }
@@ -115,6 +116,7 @@ impl Testbed {
             Carriage::Tbf | Carriage::Htb => scenario.links.len().max(reverse.len()) + 1,
         };
         let wiring = Wiring::new(nodes, mtu)?;
+        let awake = Awake::keep(&wiring.nodes[0], cores)?;
         let mut testbed = Self {
             wiring,
             carriage,
@@ -124,17 +126,9 @@ impl Testbed {
             real_time: real_time_permitted(cores),
             stop: Arc::default(),
             workers: Mutex::default(),
-            awake: None,
+            _awake: awake,
             _sinks: Vec::new(),
         };
-        if cores.apart() {
-            let stop = Arc::clone(&testbed.stop);
-            let awake = testbed.wiring.nodes[0].spawn("keep-awake", move || {
-                keep_awake(cores.sender, &stop);
-                Ok(())
-            })?;
-            testbed.awake = Some(awake);
-        }
         match carriage {
             Carriage::Bridge => testbed.wiring.bridge(0)?,
             Carriage::Emulated => testbed.emulate(scenario, reverse, seed)?,
@@ -283,7 +277,7 @@ impl Drop for Testbed {
             watch.stop.store(true, Ordering::Relaxed);
         }
         let workers = std::mem::take(&mut *self.workers());
-        for worker in workers.into_iter().chain(self.awake.take()) {
+        for worker in workers {
             // Nobody is left to tell.
             let _ = worker.join();
         }

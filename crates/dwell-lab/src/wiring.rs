@@ -54,8 +54,14 @@ impl Place {
         [0x02, 0x77, 0, 0, 0, self.0]
     }
 
-    fn hardware(self) -> String {
-        self.hardware_bytes().map(|byte| format!("{byte:02x}")).join(":")
+    pub(crate) fn hardware(self) -> String {
+        self.hardware_of(0)
+    }
+
+    /// The hardware address of this port of a place that has several, from 0.
+    pub(crate) fn hardware_of(self, port: u8) -> String {
+        let [a, b, c, d, _, place] = self.hardware_bytes();
+        [a, b, c, d, port, place].map(|byte| format!("{byte:02x}")).join(":")
     }
 }
 

@@ -1,11 +1,18 @@
-//! Who is at the agent, and how many may be.
+//! Who is here, and how many may be.
 
 use crate::identity::PublicKey;
-use crate::probe::Seal;
-use crate::protocol::{Limits, Refusal};
+use crate::protocol::Refusal;
 use std::collections::HashMap;
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::net::{IpAddr, Shutdown, TcpStream};
+
+/// How many sessions there may be at a time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// In all.
+    pub sessions: u32,
+    /// With one peer.
+    pub sessions_per_peer: u32,
+}
 
 /// Connections that have not shown who they are yet, at a time: in all, and from one address, so that a single one
 /// keeps nobody else out.
@@ -26,8 +33,6 @@ struct Guest {
 pub(crate) struct Guests {
     connections: HashMap<u64, Guest>,
     next: u64,
-    /// Sessions that wait for their hello packet.
-    expected: HashMap<u32, (Seal, SyncSender<SocketAddr>)>,
 }
 
 impl Guests {
@@ -46,14 +51,14 @@ impl Guests {
     }
 
     /// It is `peer`: gives it a place among the sessions.
-    pub(crate) fn admit(&mut self, number: u64, peer: PublicKey, limits: &Limits) -> Result<(), Refusal> {
+    pub(crate) fn admit(&mut self, number: u64, peer: PublicKey, places: Places) -> Result<(), Refusal> {
         let known = self.connections.values().filter_map(|guest| guest.peer);
         let (all, same) = known.fold((0, 0), |(all, same), of| (all + 1, same + u32::from(of == peer)));
-        if all >= limits.sessions {
-            return Err(Refusal::Sessions { limit: limits.sessions });
+        if all >= places.sessions {
+            return Err(Refusal::Sessions { limit: places.sessions });
         }
-        if same >= limits.sessions_per_peer {
-            return Err(Refusal::SessionsOfPeer { limit: limits.sessions_per_peer });
+        if same >= places.sessions_per_peer {
+            return Err(Refusal::SessionsOfPeer { limit: places.sessions_per_peer });
         }
         if let Some(guest) = self.connections.get_mut(&number) {
             guest.peer = Some(peer);
@@ -73,23 +78,6 @@ impl Guests {
             let _ = guest.stream.shutdown(Shutdown::Both);
         }
     }
-
-    /// Lets the hello packet of a session be heard.
-    pub(crate) fn expect(&mut self, session: u32, seal: Seal) -> Receiver<SocketAddr> {
-        let (tell, told) = sync_channel(1);
-        self.expected.insert(session, (seal, tell));
-        told
-    }
-
-    /// Ends that.
-    pub(crate) fn expect_no_more(&mut self, session: u32) {
-        self.expected.remove(&session);
-    }
-
-    /// Who waits for the hello packet of this session.
-    pub(crate) fn expecting(&self, session: u32) -> Option<&(Seal, SyncSender<SocketAddr>)> {
-        self.expected.get(&session)
-    }
 }
 
 #[cfg(test)]
@@ -105,17 +93,17 @@ mod tests {
         let arrive = |guests: &mut Guests, last: u8| {
             guests.arrive(stream.try_clone().unwrap(), IpAddr::from([10, 0, 0, last]))
         };
-        let limits = Limits { sessions: 3, sessions_per_peer: 2, ..Limits::default() };
+        let places = Places { sessions: 3, sessions_per_peer: 2 };
         let [a, b] = [1, 2].map(|byte| PublicKey::from_bytes([byte; 32]));
 
         let numbers: Vec<u64> = (0..4).map(|_| arrive(&mut guests, 1).unwrap()).collect();
-        assert_eq!(guests.admit(numbers[0], a, &limits), Ok(()));
-        assert_eq!(guests.admit(numbers[1], a, &limits), Ok(()));
-        assert_eq!(guests.admit(numbers[2], a, &limits), Err(Refusal::SessionsOfPeer { limit: 2 }));
-        assert_eq!(guests.admit(numbers[2], b, &limits), Ok(()));
-        assert_eq!(guests.admit(numbers[3], b, &limits), Err(Refusal::Sessions { limit: 3 }));
+        assert_eq!(guests.admit(numbers[0], a, places), Ok(()));
+        assert_eq!(guests.admit(numbers[1], a, places), Ok(()));
+        assert_eq!(guests.admit(numbers[2], a, places), Err(Refusal::SessionsOfPeer { limit: 2 }));
+        assert_eq!(guests.admit(numbers[2], b, places), Ok(()));
+        assert_eq!(guests.admit(numbers[3], b, places), Err(Refusal::Sessions { limit: 3 }));
         guests.leave(numbers[0]);
-        assert_eq!(guests.admit(numbers[3], b, &limits), Ok(()));
+        assert_eq!(guests.admit(numbers[3], b, places), Ok(()));
 
         // Strangers of one address do not take the places of another's.
         while arrive(&mut guests, 7).is_ok() {}

@@ -282,6 +282,12 @@ impl Peers {
         self.0.contains_key(key)
     }
 
+    /// What is said of one of them; `None` of one that is unknown.
+    #[must_use]
+    pub fn comment(&self, key: &PublicKey) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
     /// Keys and comments.
     pub fn iter(&self) -> impl Iterator<Item = (&PublicKey, &str)> {
         self.0.iter().map(|(key, comment)| (key, comment.as_str()))

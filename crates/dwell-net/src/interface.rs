@@ -123,6 +123,18 @@ impl Interface {
         self.flags().is_ok_and(|flags| flags & libc::IFF_UP as libc::c_short != 0)
     }
 
+    /// The kernel's number of its kind (ARPHRD): 1 is Ethernet.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn kind(&self) -> io::Result<u16> {
+        let mut request = self.request();
+        self.ioctl(libc::SIOCGIFHWADDR as libc::Ioctl, &mut request)?;
+        // SAFETY: SIOCGIFHWADDR fills this member.
+        #[allow(unsafe_code)]
+        Ok(unsafe { request.ifr_ifru.ifru_hwaddr.sa_family })
+    }
+
     /// Switches it on.
     ///
     /// # Errors

@@ -18,7 +18,8 @@
 //! | hardware stamps | CAP_NET_ADMIN, or a NIC that was set to stamp | software stamps alone |
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
-//! | [`PacketSocket`], [`AgentlessPath`] | CAP_NET_RAW | an error |
+//! | [`PacketSocket`], [`AgentlessPath`], [`fsd`] | CAP_NET_RAW | an error |
+//! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF for the filter in the kernel | an error; without the filter every packet passes |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 //! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
@@ -29,12 +30,16 @@ mod allowance;
 pub mod capture;
 mod channel;
 pub mod clock;
+mod dial;
 pub mod echo;
 mod facts;
+pub mod fsd;
 mod guests;
+mod hellos;
 mod identity;
 pub mod inside;
 pub mod interface;
+mod lasting;
 mod link;
 mod live;
 mod live_error;
@@ -47,21 +52,29 @@ pub mod probe;
 pub mod prober;
 pub mod protocol;
 mod receive_poll;
+mod reception;
 mod session;
 mod settings;
 pub mod socket;
 mod stamped;
+mod tap;
+mod unprivileged;
 mod warm;
 pub mod wire;
 
-pub use agent::{Agent, AgentConfig, AgentError, AgentEvent};
+pub use agent::{Agent, AgentConfig, AgentError};
 pub use agentless::{AgentlessConfig, AgentlessError, AgentlessPath};
 pub use channel::{Channel, ChannelError};
+pub use dial::{Origin, dial};
+pub use guests::Places;
 pub use identity::{Identity, IdentityError, KeyTextError, Peers, PublicKey};
+pub use lasting::LastingNumbers;
 pub use live::{ConnectConfig, LivePath};
 pub use live_error::{ConnectError, Host, LiveError};
 pub use packet_socket::PacketSocket;
 pub use place::{PinError, lock_memory, pin_current_thread, real_time_priority};
 pub use receive_poll::ReceivePoll;
+pub use reception::{Receives, Reception, ReceptionConfig, ReceptionEvent};
 pub use settings::{interfaces, settings};
 pub use stamped::have_packets_stamped;
+pub use unprivileged::drop_privileges;

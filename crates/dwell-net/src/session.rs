@@ -9,7 +9,7 @@ use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
 use crate::protocol::{self, Announcement, ClockReading, Refusal, Reply, Request, Welcome};
-use crate::socket::{ProbeSocket, canonical};
+use crate::socket::ProbeSocket;
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -45,14 +45,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(agent: &'a Agent, local: SocketAddr) -> Self {
-        Self {
-            agent,
-            local: canonical(local),
-            prober: None,
-            challenge: None,
-            proven: false,
-            allowance: Allowance::LENIENT,
-        }
+        Self { agent, local, prober: None, challenge: None, proven: false, allowance: Allowance::LENIENT }
     }
 
     /// Does what the peer asks until it says bye or vanishes.
@@ -88,11 +81,11 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let seal = Seal::new(session, key);
-        let hello = self.agent.guests().expect(session, seal.clone());
+        let hello = self.agent.hellos().expect(session, seal.clone());
         let answered = channel.send(&Reply::Opened { session });
         let heard =
             answered.map(|()| hello.recv_timeout(Duration::from_nanos(HELLO_PATIENCE.0.unsigned_abs())));
-        self.agent.guests().expect_no_more(session);
+        self.agent.hellos().expect_no_more(session);
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {

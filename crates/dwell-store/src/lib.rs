@@ -21,6 +21,9 @@ mod read;
 mod record;
 mod write;
 
+pub mod spool;
+pub mod warehouse;
+
 pub use error::StoreError;
 pub use read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 pub use record::{Ask, FORMAT, Found, Header, Kept, Record};

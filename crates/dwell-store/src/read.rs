@@ -126,6 +126,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         header,
         passages: Vec::new(),
         echoes: Vec::new(),
+        pairs: Vec::new(),
         found: Vec::new(),
         watch: None,
         events: Vec::new(),
@@ -142,7 +143,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         let line: Line =
             serde_json::from_slice(&lines.bytes).map_err(|error| lines.altered(error.to_string()))?;
         match line {
-            Line::Passage(_) | Line::Echo(_) if closed => {
+            Line::Passage(_) | Line::Echo(_) | Line::Pair(_) if closed => {
                 return Err(lines.altered("a passage after the findings"));
             }
             Line::Passage(kept) => {
@@ -150,6 +151,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
                 record.passages.push(kept);
             }
             Line::Echo(echo) => record.echoes.push(echo),
+            Line::Pair(pair) => record.pairs.push(pair),
             Line::Found(_) if closed => return Err(lines.altered("findings twice")),
             Line::Found(found) => {
                 record.found = found;
@@ -168,7 +170,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
             }
             Line::End(end) => {
                 let counts = [
-                    ("passages", record.passages.len() + record.echoes.len(), end.passages),
+                    ("passages", record.probed(), end.passages),
                     ("events", record.events.len(), end.events),
                 ];
                 if let Some((what, count, written)) =
@@ -190,7 +192,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
     // Findings without the closing line are nobody's word.
     record.found.clear();
     record.watched = None;
-    let passages = (record.passages.len() + record.echoes.len() + record.events.len()) as u64;
+    let passages = record.seen() as u64;
     let cut = StoreError::CutShort { file: file.to_owned(), line: lines.line, why: cut, passages };
     Ok((record, Some(cut)))
 }

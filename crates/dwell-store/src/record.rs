@@ -1,4 +1,5 @@
 use dwell_core::echo::Echo;
+use dwell_core::fsd::Pair;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
@@ -85,6 +86,8 @@ pub(crate) enum Line {
     Passage(Kept),
     /// One echo.
     Echo(Echo),
+    /// A pair of probes that met a router.
+    Pair(Pair),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -101,7 +104,7 @@ pub(crate) enum Line {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// Passages and echoes in the record.
+    /// Passages, echoes and pairs in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -119,6 +122,8 @@ pub struct Record {
     pub passages: Vec<Kept>,
     /// The echoes of a run that was about those.
     pub echoes: Vec<Echo>,
+    /// The pairs of a run that was about a router.
+    pub pairs: Vec<Pair>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -132,6 +137,17 @@ pub struct Record {
 }
 
 impl Record {
+    /// How many passages, echoes, pairs and events there are.
+    #[must_use]
+    pub fn seen(&self) -> usize {
+        self.probed() + self.events.len()
+    }
+
+    /// The same without events, as the closing line counts them.
+    pub(crate) fn probed(&self) -> usize {
+        self.passages.len() + self.echoes.len() + self.pairs.len()
+    }
+
     /// What the whole run cost.
     #[must_use]
     pub fn effort(&self) -> Effort {

@@ -3,6 +3,7 @@ use crate::read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
 use dwell_core::echo::Echo;
+use dwell_core::fsd::Pair;
 use dwell_core::inside::{Event, Watch, Watched};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -64,6 +65,16 @@ impl RecordWriter {
     /// As [`push`](Self::push).
     pub fn push_echo(&mut self, echo: Echo) -> Result<(), StoreError> {
         self.put(&Line::Echo(echo))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds a pair.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_pair(&mut self, pair: Pair) -> Result<(), StoreError> {
+        self.put(&Line::Pair(pair))?;
         self.passages += 1;
         Ok(())
     }

@@ -129,7 +129,7 @@ fn captures_that_will_not_do_say_why() {
     refused(&["--tap", "asked.pcap"], 1, "no whole echo among 9 packets (9 echoes without a reply)");
     refused(&["--tap", "tap.pcap", "--probe", "udp"], 1, "no whole echo among 60 packets");
     refused(&["--tap", "empty.pcap"], 2, "empty.pcap: the capture holds no packets");
-    refused(&["--tap", "text.pcap"], 2, "is not a capture in the format of pcap or pcapng");
+    refused(&["--tap", "text.pcap"], 2, "is not a capture in the format of pcap, pcapng, snoop or ERF");
     refused(&["--tap", "packed.pcap"], 2, "is compressed");
     refused(&["--tap", "."], 2, "it is not a file");
     refused(&["--tap", "tap.pcap", "--host", "none.pcap"], 2, "none.pcap: cannot read the capture");

@@ -20,6 +20,9 @@ impl LinkType {
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
 
+    /// Bare IP of either version.
+    pub const RAW: Self = Self(101);
+
     /// How its packets begin; `None` for links that are not known here.
     pub(crate) const fn framing(self) -> Option<Framing> {
         Some(match self.0 {

@@ -47,10 +47,14 @@ pub struct Losses {
     /// Reads whose packet could not be told: it was read before its queueing was seen, or by one of several
     /// readers. Of Dwell's own probes: those whose stamps did not all come.
     pub unmatched: u64,
+    /// Runs of a program that the kernel left out, for an interrupt came while it ran on that core: what each would
+    /// have told is not known, a packet or one point of it, so these are no packets.
+    #[serde(default)]
+    pub skipped_runs: u64,
 }
 
 impl Losses {
-    /// All of them.
+    /// All packets of them.
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.buffer_full + self.table_full + self.unmatched

@@ -35,18 +35,27 @@ pub fn ask(
     asking: Asking,
     told: &mut dyn FnMut(u32),
 ) -> io::Result<()> {
+    let send = &mut || prober.as_deref_mut().map_or(Ok(()), EchoProber::ask);
+    go_round(asking, send, &mut || taps.iter_mut().try_for_each(EchoTap::listen), told)
+}
+
+/// Sends and listens in turn, as often and as far apart as asked, and listens once more for what is late.
+pub(crate) fn go_round(
+    asking: Asking,
+    send: &mut dyn FnMut() -> io::Result<()>,
+    listen: &mut dyn FnMut() -> io::Result<()>,
+    told: &mut dyn FnMut(u32),
+) -> io::Result<()> {
     let interval = Duration::from_nanos(asking.interval.0.max(1).unsigned_abs());
     let mut next = Instant::now();
     for number in 1..=asking.count {
-        if let Some(prober) = prober.as_deref_mut() {
-            prober.ask()?;
-        }
-        // One that was kept from its core does not catch up: two requests at once would not be lone echoes.
+        send()?;
+        // One that was kept from its core does not catch up: two requests at once would not be lone ones.
         next = (next + interval).max(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
-        taps.iter_mut().try_for_each(EchoTap::listen)?;
+        listen()?;
         told(number);
     }
     thread::sleep(LINGER);
-    taps.iter_mut().try_for_each(EchoTap::listen)
+    listen()
 }

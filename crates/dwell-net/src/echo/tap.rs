@@ -1,20 +1,14 @@
-//! A tap that hears echoes: a packet socket, with the kernel's stamps.
+//! A tap that hears echoes.
 
-use crate::packet_socket::PacketSocket;
-use dwell_core::capture::{Captured, LinkType};
+use crate::tap::Tap;
 use dwell_core::echo::{Asked, Exchange, Exchanges, Tally};
 use std::io;
-use std::thread;
-use std::time::Duration;
 
 /// Hears the echoes that pass an interface of the network namespace in which it was opened.
 pub struct EchoTap {
-    socket: PacketSocket,
+    tap: Tap,
     exchanges: Exchanges,
 }
-
-/// The kernel takes some milliseconds to switch stamps on.
-const SWITCHING: Duration = Duration::from_millis(30);
 
 impl EchoTap {
     /// On `interface`. It takes CAP_NET_RAW.
@@ -22,9 +16,7 @@ impl EchoTap {
     /// # Errors
     /// When there is no such interface, or that is not permitted.
     pub fn open(interface: &str, asked: Asked) -> io::Result<Self> {
-        let socket = PacketSocket::tap(interface)?;
-        thread::sleep(SWITCHING);
-        Ok(Self { socket, exchanges: Exchanges::new(asked) })
+        Ok(Self { tap: Tap::open(interface)?, exchanges: Exchanges::new(asked) })
     }
 
     /// Takes what passed since the last call.
@@ -32,15 +24,8 @@ impl EchoTap {
     /// # Errors
     /// The operating system's, such as an interface that went down.
     pub fn listen(&mut self) -> io::Result<()> {
-        let mut frame = [0; 2048];
-        while let Some((length, stamp)) = self.socket.recv_stamped(&mut frame)? {
-            // What came before the kernel stamped has no time, and when it was read is none.
-            let Some(stamp) = stamp else { continue };
-            let bytes = &frame[..length.min(frame.len())];
-            let at = i128::from(stamp.0);
-            self.exchanges.hear(&Captured { at, link: LinkType::ETHERNET, bytes, length: length as u32 });
-        }
-        Ok(())
+        let exchanges = &mut self.exchanges;
+        self.tap.listen(|packet| exchanges.hear(packet))
     }
 
     /// What it heard.

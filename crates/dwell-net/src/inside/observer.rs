@@ -140,7 +140,8 @@ impl Observer {
     pub fn losses(&self) -> Losses {
         let map = self.object.maps().find(|map| map.name() == OsStr::new("losses"));
         let cores = map.and_then(|map| map.lookup_percpu(&0_u32.to_ne_bytes(), MapFlags::ANY).ok().flatten());
-        let mut losses = Losses::default();
+        let skipped_runs = super::cost::skipped_runs(&self.object).unwrap_or_default();
+        let mut losses = Losses { skipped_runs, ..Losses::default() };
         for core in cores.iter().flatten() {
             let counts: Vec<_> = core
                 .chunks_exact(8)

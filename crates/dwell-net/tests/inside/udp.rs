@@ -148,7 +148,7 @@ fn two_readers_of_one_socket_are_not_confused() {
         }
         (nix::unistd::gettid().as_raw() as u32, sizes)
     };
-    let (readers, journeys) = scope(|scope| {
+    let readers = scope(|scope| {
         let readers = [scope.spawn(|| read(&receiver)), scope.spawn(|| read(&receiver))];
         sleep(Duration::from_millis(20));
         for size in 0..1_000 {
@@ -157,11 +157,15 @@ fn two_readers_of_one_socket_are_not_confused() {
                 sleep(Duration::from_micros(50));
             }
         }
-        let (journeys, _) = told(&mut observer);
-        (readers.map(|reader| reader.join().expect("a reader")), journeys)
+        readers.map(|reader| reader.join().expect("a reader"))
     });
-    println!("{} journeys, {:?}", journeys.len(), observer.losses());
-    assert_eq!(journeys.len() as u64 + observer.losses().sum(), 1_000);
+    // The ring has room for all, so nothing is told late. Readers that get no core let the queue fill: those packets
+    // are told as drops.
+    let (journeys, drops) = told(&mut observer);
+    let read: usize = readers.iter().map(|(_, sizes)| sizes.len()).sum();
+    let losses = observer.losses();
+    println!("{read} read, {} journeys, {losses:?}, {} drops", journeys.len(), drops.len());
+    assert_eq!((read + drops.len(), journeys.len() as u64 + losses.sum()), (1_000, read as u64));
     let wrong = journeys.iter().filter(|journey| {
         let tid = journey.process.as_ref().map(|process| process.tid);
         !readers.iter().any(|(reader, sizes)| Some(*reader) == tid && sizes.contains(&journey.size.0))

@@ -6,6 +6,7 @@ mod bench;
 mod echo;
 mod loopback;
 mod proxy;
+mod ring;
 mod trust;
 mod veth;
 mod wire;

@@ -1,7 +1,7 @@
 //! Who may talk to whom, and what is said when somebody may not.
 
 use crate::bench::Bench;
-use dwell_net::{AgentEvent, ConnectConfig, ConnectError, Identity, LivePath, Peers};
+use dwell_net::{ConnectConfig, ConnectError, Identity, LivePath, Peers, ReceptionEvent};
 use std::sync::{Arc, Mutex};
 
 fn refused(config: ConnectConfig) -> ConnectError {
@@ -36,7 +36,7 @@ fn a_stranger_is_turned_away_and_told_what_to_do() {
     assert!(error.to_string().contains(&stranger.public_key().to_string()), "{error}");
     bench.stop();
     let events = events.lock().unwrap();
-    let told = |event: &AgentEvent| matches!(event, AgentEvent::TurnedAway { why, .. } if why.contains(&stranger.public_key().to_string()));
+    let told = |event: &ReceptionEvent| matches!(event, ReceptionEvent::TurnedAway { why, .. } if why.contains(&stranger.public_key().to_string()));
     assert!(events.iter().any(told), "{events:?}");
 }
 

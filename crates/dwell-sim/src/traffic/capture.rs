@@ -117,7 +117,7 @@ impl Trace {
         Self::read(std::fs::File::open(file).map_err(ReadError::from)?)
     }
 
-    /// Reads a capture in the format of pcap or pcapng.
+    /// Reads a capture of any format that is known.
     ///
     /// # Errors
     /// If it cannot be read, or is unfit as traffic.

@@ -74,10 +74,12 @@ fn plain_us(us: f64) -> String {
     plain((us * 100.0).round() / 100.0)
 }
 
-/// Shares of echoes that took at most so long, series by series, in microseconds.
+/// Shares that took at most so long, series by series, in microseconds.
 pub(crate) struct Instants {
     /// Name and times.
     pub(crate) series: Vec<(String, Vec<f64>)>,
+    /// What it is that takes so long, in the plural.
+    pub(crate) of: &'static str,
 }
 
 impl Panel for Instants {
@@ -110,7 +112,7 @@ impl Panel for Instants {
             .x_label_formatter(&|x| plain(*x))
             .y_label_formatter(&|y| plain(*y))
             .x_desc("Time (µs)")
-            .y_desc("Echoes that took at most so long (%)")
+            .y_desc(format!("{} that took at most so long (%)", self.of))
             .draw()?;
         let mut told = Vec::new();
         for (((name, _), times), colour) in self.series.iter().zip(&sorted).zip(SERIES) {

@@ -6,6 +6,7 @@ pub(crate) mod capacity;
 pub(crate) mod coalescence;
 pub(crate) mod delay;
 pub(crate) mod echo;
+mod ends;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod lab;
@@ -14,6 +15,7 @@ pub(crate) mod path;
 pub(crate) mod plan;
 pub(crate) mod ppt;
 pub(crate) mod replay;
+pub(crate) mod watch;
 
 use crate::cli::Output;
 use crate::figure::cost;

@@ -49,8 +49,8 @@ impl ReplayArgs {
             if !self.partial {
                 return Err(cut.into());
             }
-            let seen = record.passages.len() + record.echoes.len() + record.events.len();
-            let note = format!("{seen} passages, echoes or events of a run that did not end");
+            let note =
+                format!("{} passages, echoes, pairs or events of a run that did not end", record.seen());
             record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
         }

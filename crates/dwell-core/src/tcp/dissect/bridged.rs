@@ -50,8 +50,8 @@ pub(super) fn typed(number: u16, rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Sk
     }
 }
 
-/// Labels to the last one. What follows is not told: IP shows by its version, and a frame of Ethernet stands behind a
-/// control word of zeros as a rule (RFC 4385).
+/// Labels to the last one. What follows is not told: IP shows by its version, and a frame of Ethernet by its type, with
+/// a control word ahead of it or without (RFC 4385).
 fn mpls(mut rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
     loop {
         let last = rest.u8(2)? & 1 != 0;
@@ -62,7 +62,9 @@ fn mpls(mut rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
     }
     match rest.u8(0)? >> 4 {
         4 | 6 => Ok((Layer::Ip, rest)),
-        0 => Ok((Layer::Ethernet, rest.behind(4)?)),
+        0 if matches!(rest.u16(16)?, ip::V4 | ip::V6 | 0x8100 | 0x88a8) => {
+            Ok((Layer::Ethernet, rest.behind(4)?))
+        }
         // An associated channel: no data.
         1 => Err(Skipped::NotIp),
         _ => Ok((Layer::Ethernet, rest)),

@@ -4,7 +4,7 @@ use super::EchoArgs;
 use super::heard::{Heard, Told};
 use crate::failure::bad_argument;
 use anyhow::{Context, Result, anyhow};
-use dwell_core::capture::{ReadError, each_packet};
+use dwell_core::capture::{Captured, ReadError, each_packet};
 use dwell_core::echo::{Asked, Exchanges};
 use std::fs::File;
 use std::path::Path;
@@ -20,8 +20,19 @@ pub(super) fn hear(args: &EchoArgs, tap: &Path) -> Result<Heard> {
     Ok(heard)
 }
 
-/// One file; what is whole of it is used.
 fn read(file: &Path, asked: Asked, warnings: &mut Vec<String>) -> Result<Told> {
+    let mut exchanges = Exchanges::new(asked);
+    let name = each_packet_of(file, warnings, |packet| exchanges.hear(packet))?;
+    let (seen, tally) = exchanges.finish();
+    Ok((name, seen, tally))
+}
+
+/// The packets of one file, and its name; what is whole of it is used.
+pub(super) fn each_packet_of(
+    file: &Path,
+    warnings: &mut Vec<String>,
+    mut hear: impl FnMut(&Captured<'_>),
+) -> Result<String> {
     let name = file.display().to_string();
     let open = || -> std::io::Result<File> {
         let file = File::open(file)?;
@@ -29,9 +40,8 @@ fn read(file: &Path, asked: Asked, warnings: &mut Vec<String>) -> Result<Told> {
         if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a file")) }
     };
     let from = open().with_context(|| format!("{name}: cannot read the capture")).map_err(bad_argument)?;
-    let mut exchanges = Exchanges::new(asked);
     let read = each_packet(from, |packet| {
-        exchanges.hear(&packet);
+        hear(&packet);
         Ok::<(), ReadError>(())
     });
     match read {
@@ -44,6 +54,5 @@ fn read(file: &Path, asked: Asked, warnings: &mut Vec<String>) -> Result<Told> {
         }
         Err(error) => return Err(bad_argument(anyhow!("{name}: the capture {error}"))),
     }
-    let (seen, tally) = exchanges.finish();
-    Ok((name, seen, tally))
+    Ok(name)
 }

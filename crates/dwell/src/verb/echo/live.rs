@@ -65,7 +65,7 @@ fn open(interface: &str, asked: Asked) -> Result<EchoTap> {
     })
 }
 
-fn address(host: &str) -> Result<IpAddr> {
+pub(super) fn address(host: &str) -> Result<IpAddr> {
     let found = (host, 0).to_socket_addrs().with_context(|| format!("{host}: no such host"))?.next();
     found.map(|found| found.ip()).with_context(|| format!("{host}: has no address"))
 }

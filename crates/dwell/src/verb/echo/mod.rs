@@ -1,7 +1,8 @@
-//! `dwell echo`: papers/001's method, from captures, live, or in the lab.
+//! `dwell echo`: papers/001's method, from captures, live, or in the lab; and what routers take to answer, by `fsd`.
 
 mod answers;
 mod files;
+mod fsd;
 mod heard;
 mod live;
 mod respond;
@@ -12,6 +13,7 @@ use crate::failure::bad_argument;
 use crate::target::{On, Placement};
 use crate::verb::plan::quantity;
 use anyhow::{Result, anyhow};
+use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum};
 use dwell_core::echo::Asked;
 use dwell_core::{BitRate, Circumstances, Effort, Nanos};
@@ -25,6 +27,9 @@ use std::path::Path;
 /// A tap on the link and the host each stamp the request and the reply; their clocks need not agree. Captures at both
 /// places can be given as files. Live, the tap is an interface of this machine; where probes go over UDP or TCP to
 /// `dwell echo --respond`, the answers carry the host's stamps. Without any of the host's, there is only a bound.
+///
+/// With --fsd it is a router on the way to the host that is measured: what it takes to make an ICMP time-exceeded
+/// message, beyond what it takes to forward a packet. The two taps are on either side of the router.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell echo --tap link.pcap --host host.pcapng         captures of pings, at the link and at the host
@@ -32,17 +37,21 @@ use std::path::Path;
   dwell echo --respond --probe udp                      on the host under test
   dwell echo 192.0.2.7 --tap eth0 --probe udp           from here, answers with stamps
   dwell echo --tap span0 --host eth0                    on the host under test, while others ping it
-  dwell echo scenarios/echo.toml --on kernel --probe tcp --plot echo.svg")]
+  dwell echo scenarios/echo.toml --on kernel --probe tcp --plot echo.svg
+  dwell echo 192.0.2.7 --fsd 3                          pairs of probes past the third router, captured elsewhere
+  dwell echo --fsd 3 --tap near.pcap --host far.pcap    how long that router takes to make a time-exceeded message
+  dwell echo scenarios/routers.toml --on kernel --fsd 1 the same, of a router of this machine's kernel")]
 pub(crate) struct EchoArgs {
     /// The host to ask; with --on kernel, a scenario file; none: what others ask is heard
     #[arg(value_name = "HOST")]
     target: Option<String>,
 
-    /// The tap: a capture file, or an interface to listen on
+    /// The tap: a capture file, or an interface to listen on; with --fsd, on the source's side of the router
     #[arg(long, value_name = "FILE|IF")]
     tap: Option<String>,
 
-    /// What the host under test sees of the same echoes: a capture file, or an interface of this machine
+    /// What the host under test sees of the same echoes: a capture file, or an interface of this machine; with --fsd, a
+    /// tap on the destination's side of the router
     #[arg(long = "host", value_name = "FILE|IF", id = "at_host")]
     at_host: Option<String>,
 
@@ -58,17 +67,21 @@ pub(crate) struct EchoArgs {
     #[arg(long, value_name = "PORT", default_value_t = 7924, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
 
-    /// How often to ask
-    #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(6..=60_000))]
+    /// How often to ask; with --fsd 60 times, where nothing is said
+    #[arg(long, value_name = "NUMBER", default_value_t = 500, default_value_if("fsd", ArgPredicate::IsPresent, "60"), value_parser = clap::value_parser!(u32).range(6..=60_000))]
     count: u32,
 
-    /// Time from one probe to the next
-    #[arg(long, value_name = "TIME", default_value = "10 ms", value_parser = quantity::<Nanos>)]
+    /// Time from one probe to the next; with --fsd from one pair to the next, and 1 s where nothing is said
+    #[arg(long, value_name = "TIME", default_value = "10 ms", default_value_if("fsd", ArgPredicate::IsPresent, "1 s"), value_parser = quantity::<Nanos>)]
     interval: Nanos,
 
     /// The tap stamps a packet's first bit, on a link of this rate
     #[arg(long, value_name = "RATE", value_parser = quantity::<BitRate>)]
     first_bits: Option<BitRate>,
+
+    /// Measure the router at this hop on the way to HOST instead, with taps on either side of it
+    #[arg(long, value_name = "HOP", conflicts_with_all = ["probe", "port", "first_bits", "respond", "spin"], value_parser = clap::value_parser!(u8).range(1..=63))]
+    fsd: Option<u8>,
 
     /// Answer probes over UDP or TCP, until interrupted
     #[arg(long, conflicts_with_all = ["target", "tap", "at_host", "first_bits"])]
@@ -101,6 +114,9 @@ impl EchoArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         if self.respond {
             return respond::respond(&self, output);
+        }
+        if let Some(hop) = self.fsd {
+            return fsd::run(&self, hop, output);
         }
         let heard = self.hear(output.seed)?;
         let ask = Ask {
@@ -170,6 +186,9 @@ impl EchoArgs {
 
 /// The same of a record.
 pub(crate) fn replay(record: Record, output: &Output) -> Result<()> {
+    if fsd::recorded(&record) {
+        return fsd::replay(record, output);
+    }
     let circumstances = Circumstances { world: "record".to_owned(), ..record.header.circumstances };
     let heard = Heard { circumstances, echoes: record.echoes, ..Heard::default() };
     tell::tell(&record.header.ask, &heard, &heard.report(), output)

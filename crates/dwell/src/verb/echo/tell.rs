@@ -87,6 +87,7 @@ fn panels(echoes: &[Echo]) -> Vec<Box<dyn Panel>> {
         halved: up.is_empty(),
     };
     let spread = Instants {
+        of: "Echoes",
         series: [
             ("t7 - t1, at the tap", gap),
             ("t5 - t3, the host's answer", answers),

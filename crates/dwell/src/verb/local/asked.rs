@@ -1,7 +1,7 @@
 //! What was asked to be watched, checked against what there is.
 
 use super::LocalArgs;
-use super::ends::Ends;
+use crate::verb::ends::Ends;
 use anyhow::{Context, Result, anyhow, bail};
 use dwell_core::inside::Way;
 use dwell_net::inside::Watching;

@@ -63,8 +63,14 @@ fn missing(missing: &Missing) -> Value {
 }
 
 fn losses(losses: &Losses) -> Value {
-    let Losses { buffer_full, table_full, unmatched } = losses;
-    json!({ "buffer_full": buffer_full, "table_full": table_full, "unmatched": unmatched, "sum": losses.sum() })
+    let Losses { buffer_full, table_full, unmatched, skipped_runs } = losses;
+    json!({
+        "buffer_full": buffer_full,
+        "table_full": table_full,
+        "unmatched": unmatched,
+        "sum": losses.sum(),
+        "skipped_runs": skipped_runs,
+    })
 }
 
 /// A way's figures; null: no packet went it.

@@ -139,6 +139,13 @@ pub(super) fn lost(told: &Told<'_>) -> String {
         losses.table_full,
         losses.unmatched
     );
+    let skipped = (losses.skipped_runs != 0).then(|| {
+        format!(
+            "the kernel left out {} runs of Dwell's programs, which ran on that core already: a packet, or a point of it, \
+             each",
+            grouped(losses.skipped_runs)
+        )
+    });
     let dropped = told.tally.dropped();
     let by = dropped.ranked();
     let reasons: Vec<String> =
@@ -146,7 +153,7 @@ pub(super) fn lost(told: &Told<'_>) -> String {
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
     let drops = format!("dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
     let early = told.watched.ended.as_ref().map(|why| format!("ended after {}: {why}", told.watched.span));
-    let lines = [Some(untold), Some(drops), early].into_iter().flatten();
+    let lines = [Some(untold), skipped, Some(drops), early].into_iter().flatten();
     lines.map(|line| wrapped(&line) + "\n").collect()
 }
 

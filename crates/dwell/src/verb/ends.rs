@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const UNWATCHED: f64 = 10.0;
 
 /// What ends a run.
-pub(super) struct Ends {
+pub(crate) struct Ends {
     seconds: Option<f64>,
     packets: Option<u64>,
     process: Option<Process>,
@@ -45,7 +45,7 @@ impl Process {
 }
 
 impl Ends {
-    pub(super) fn new(
+    pub(crate) fn new(
         seconds: Option<f64>,
         packets: Option<u64>,
         pid: Option<u32>,
@@ -58,7 +58,7 @@ impl Ends {
     }
 
     /// Begins the run; one that somebody watches has no end of its own.
-    pub(super) fn begin(&self, watched: bool) -> Result<Run<'_>> {
+    pub(crate) fn begin(&self, watched: bool) -> Result<Run<'_>> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))
@@ -77,13 +77,13 @@ impl Ends {
     }
 
     /// Packets after which it is over.
-    pub(super) const fn packets(&self) -> Option<u64> {
+    pub(crate) const fn packets(&self) -> Option<u64> {
         self.packets
     }
 }
 
 /// A run under way.
-pub(super) struct Run<'a> {
+pub(crate) struct Run<'a> {
     ends: &'a Ends,
     span: Option<Duration>,
     began: Instant,
@@ -93,7 +93,7 @@ pub(super) struct Run<'a> {
 
 /// Whether a run is over.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// Not yet: it may go on for so long without another look.
     No(Duration),
     /// As it was asked to be, or as somebody wants.
@@ -107,17 +107,17 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Run<'_> {
     /// How long it has been going on.
-    pub(super) fn span(&self) -> Duration {
+    pub(crate) fn span(&self) -> Duration {
         self.began.elapsed()
     }
 
     /// Ends it.
-    pub(super) fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Relaxed);
     }
 
     /// Whether it is over, having seen so many packets.
-    pub(super) fn over(&mut self, packets: u64) -> Over {
+    pub(crate) fn over(&mut self, packets: u64) -> Over {
         let left = self.span.map_or(LOOK, |span| span.saturating_sub(self.began.elapsed()));
         let enough = self.ends.packets.is_some_and(|most| packets >= most);
         if enough || left.is_zero() || self.interrupted.load(Ordering::Relaxed) {

@@ -1,0 +1,213 @@
+//! The formats of captures: one packet as each of them has it, and each of them cut off anywhere.
+
+use dwell_core::capture::{LinkType, ReadError, Reader};
+use proptest::prelude::*;
+
+/// A packet as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Read {
+    at: i128,
+    link: LinkType,
+    bytes: Vec<u8>,
+    length: u32,
+}
+
+fn read(file: &[u8]) -> (Vec<Read>, Result<(), ReadError>) {
+    let mut packets = Vec::new();
+    let mut reader = match Reader::new(file) {
+        Ok(reader) => reader,
+        Err(error) => return (packets, Err(error)),
+    };
+    loop {
+        match reader.advance() {
+            Ok(None) => return (packets, Ok(())),
+            Err(error) => return (packets, Err(error)),
+            Ok(Some(at)) => {
+                let packet = reader.packet();
+                assert_eq!(at, packet.at);
+                let (link, bytes, length) = (packet.link, packet.bytes.to_vec(), packet.length);
+                packets.push(Read { at, link, bytes, length });
+            }
+        }
+    }
+}
+
+fn words(order: fn(u32) -> [u8; 4], words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| order(*word)).collect()
+}
+
+const BE: fn(u32) -> [u8; 4] = u32::to_be_bytes;
+const LE: fn(u32) -> [u8; 4] = u32::to_le_bytes;
+
+/// Two packets of 6 and 5 bytes, of which the first was longer on its link.
+fn expected(micros: bool, link: i32) -> Vec<Read> {
+    let at = |nanos: i128| 1_700_000_000_000_000_000 + if micros { nanos / 1_000 * 1_000 } else { nanos };
+    let link = LinkType(link);
+    vec![
+        Read { at: at(123_456_789), link, bytes: b"packet".to_vec(), length: 1514 },
+        Read { at: at(999_999_999), link, bytes: b"other".to_vec(), length: 5 },
+    ]
+}
+
+fn pcap(order: fn(u32) -> [u8; 4], magic: u32, version: [u16; 2], swapped: bool, more: &[u8]) -> Vec<u8> {
+    let half = |half: u16| {
+        let [a, b, c, d] = order(u32::from(half));
+        if order(1) == BE(1) { [c, d] } else { [a, b] }
+    };
+    let unit = if magic == 0xa1b2_3c4d { 1 } else { 1_000 };
+    let mut file = [&order(magic)[..], &half(version[0]), &half(version[1])].concat();
+    file.extend(words(order, &[0, 0, 65_535, 0xf000_0001]));
+    for (nanos, bytes, length) in [(123_456_789, &b"packet"[..], 1514), (999_999_999, b"other", 5)] {
+        let kept = bytes.len() as u32;
+        let (first, second) = if swapped { (length, kept) } else { (kept, length) };
+        file.extend(words(order, &[1_700_000_000, nanos / unit, first, second]));
+        file.extend(more);
+        file.extend(bytes);
+    }
+    file
+}
+
+fn snoop(link: u32) -> Vec<u8> {
+    let mut file = [b"snoop\0\0\0", &words(BE, &[2, link])[..]].concat();
+    for (micros, bytes, length) in [(123_456, &b"packet"[..], 1514), (999_999, b"other", 5)] {
+        file.extend(words(BE, &[length, bytes.len() as u32, 32, 0, 1_700_000_000, micros]));
+        file.extend(bytes);
+        file.resize(file.len().next_multiple_of(8), 0);
+    }
+    file
+}
+
+fn block(order: fn(u32) -> [u8; 4], kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = order(body.len().next_multiple_of(4) as u32 + 12);
+    let mut bytes = [&order(kind)[..], &length, body].concat();
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    [bytes, length.to_vec()].concat()
+}
+
+/// Enhanced packets of an interface that counts from 1,000 s on in nanoseconds, or obsolete ones.
+fn pcapng(order: fn(u32) -> [u8; 4], obsolete: bool) -> Vec<u8> {
+    let little = order(1) == LE(1);
+    let half = |half: u16| if little { half.to_le_bytes() } else { half.to_be_bytes() };
+    let long = |long: i64| if little { long.to_le_bytes() } else { long.to_be_bytes() };
+    let mut file =
+        block(order, 0x0a0d_0d0a, &[&order(0x1a2b_3c4d)[..], &half(1), &half(0), &[0xff; 8]].concat());
+    // A name, resolution, offset, end.
+    let options = [
+        &half(2)[..],
+        &half(3),
+        b"eth\0",
+        &half(9),
+        &half(1),
+        &[9, 0, 0, 0],
+        &half(14),
+        &half(8),
+        &long(1_000),
+        &[0; 4],
+    ];
+    let interface = [&half(1)[..], &half(0), &order(0), &options.concat()].concat();
+    file.extend(block(order, 1, &interface));
+    file.extend(block(order, 5, &[0; 12]));
+    for (nanos, bytes, length) in [(123_456_789u64, &b"packet"[..], 1514), (999_999_999, b"other", 5)] {
+        let units = 1_699_999_000_000_000_000 + nanos;
+        let interface = if obsolete { [half(0), half(9)].concat() } else { order(0).to_vec() };
+        let rest = words(order, &[(units >> 32) as u32, units as u32, bytes.len() as u32, length]);
+        file.extend(block(order, if obsolete { 2 } else { 6 }, &[&interface[..], &rest, bytes].concat()));
+    }
+    file
+}
+
+fn erf() -> Vec<u8> {
+    let mut file = Vec::new();
+    for (nanos, bytes) in [(123_456_789u64, &b"packet"[..]), (999_999_999, b"other")] {
+        let time = 1_700_000_000 << 32 | ((nanos << 32) / 1_000_000_000 + 1);
+        let length = (16 + 2 + bytes.len()) as u16;
+        file.extend(time.to_le_bytes());
+        file.extend([2, 4]);
+        file.extend(length.to_be_bytes());
+        file.extend([0, 0, 0, 60, 0, 0]);
+        file.extend(bytes);
+    }
+    file
+}
+
+/// Each file with what it holds.
+fn all() -> Vec<(Vec<u8>, Vec<Read>)> {
+    let mut files = Vec::new();
+    for order in [BE, LE] {
+        files.push((pcap(order, 0xa1b2_c3d4, [2, 4], false, &[]), expected(true, 1)));
+        files.push((pcap(order, 0xa1b2_3c4d, [2, 4], false, &[]), expected(false, 1)));
+        files.push((pcap(order, 0xa1b2_cd34, [2, 4], false, &[9; 8]), expected(true, 1)));
+        files.push((pcap(order, 0xa1b2_c3d4, [2, 2], true, &[]), expected(true, 1)));
+        files.push((pcapng(order, false), expected(false, 1)));
+        files.push((pcapng(order, true), expected(false, 1)));
+    }
+    files.push((snoop(4), expected(true, 1)));
+    files.push((snoop(8), expected(true, 10)));
+    files.push((snoop(77), expected(true, -78)));
+    files
+}
+
+#[test]
+fn each_format_holds_the_same_packets() {
+    for (file, wanted) in all() {
+        let (packets, end) = read(&file);
+        assert!(end.is_ok(), "{end:?}");
+        assert_eq!(packets, wanted);
+    }
+    let (packets, end) = read(&erf());
+    assert!(end.is_ok(), "{end:?}");
+    let wanted = expected(false, 197);
+    assert_eq!(packets.len(), wanted.len());
+    for (found, wanted) in packets.iter().zip(wanted) {
+        // A unit of 2^-32 s is a quarter of a nanosecond.
+        assert!((found.at - wanted.at).abs() <= 1, "{} {}", found.at, wanted.at);
+        assert_eq!((found.link, &found.bytes[18..], found.length), (wanted.link, &wanted.bytes[..], 78));
+    }
+}
+
+#[test]
+fn what_is_cut_off_anywhere_is_read_up_to_there_and_said_to_be_cut() {
+    for (file, wanted) in all() {
+        for end in 1..file.len() {
+            let (packets, ended) = read(&file[..end]);
+            assert_eq!(packets, wanted[..packets.len()], "cut at {end}");
+            match ended {
+                Err(ReadError::CutOff { whole }) => assert_eq!(whole, packets.len()),
+                Err(ReadError::NoCapture) => assert!(end < 24 && packets.is_empty()),
+                // At the end of a record: nothing tells that there were more.
+                Ok(()) => assert_eq!(read(&file[..end]).0, packets),
+                other => panic!("cut at {end}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_without_times_are_passed_over_if_one_likes() {
+    let mut file = pcapng(LE, false);
+    file.extend(block(LE, 3, &[6, 0, 0, 0, 1, 2, 3, 4, 5, 6]));
+    let again = pcapng(LE, false);
+    file.extend(&again);
+    let mut reader = Reader::new(&file[..]).expect("a capture");
+    let (mut packets, mut timeless) = (0, Vec::new());
+    loop {
+        match reader.advance() {
+            Ok(Some(_)) => packets += 1,
+            Ok(None) => break,
+            Err(ReadError::Timeless { number }) => timeless.push(number),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((packets, timeless, reader.whole()), (4, vec![3], 5));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(file in 0usize..16, damage in prop::collection::vec((0usize..400, any::<u8>()), 0..6)) {
+        let mut files = all();
+        files.push((erf(), Vec::new()));
+        let mut bytes = files[file % files.len()].0.clone();
+        damage.into_iter().for_each(|(at, with)| { if let Some(byte) = bytes.get_mut(at) { *byte = with } });
+        let _ = read(&bytes);
+    }
+}

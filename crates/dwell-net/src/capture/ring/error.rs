@@ -1,0 +1,48 @@
+//! Why an interface cannot be captured.
+
+use thiserror::Error;
+
+/// Why an interface cannot be captured, or no longer.
+#[derive(Debug, Error)]
+pub enum RingError {
+    /// No such interface.
+    #[error("no interface {0:?} here")]
+    NoInterface(String),
+    /// This process may not.
+    #[error(
+        "this process may not capture on {0}: it lacks CAP_NET_RAW; run it as root, or give the program cap_net_raw and cap_bpf (setcap cap_net_raw,cap_bpf+ep)"
+    )]
+    NotPermitted(String),
+    /// Its packets begin with something that is not known here.
+    #[error("{interface} is an interface of a kind that is not known here (ARPHRD {kind})")]
+    UnknownLink {
+        /// Its name.
+        interface: String,
+        /// The kernel's number of its kind.
+        kind: u16,
+    },
+    /// Several rings need the kernel to run a program.
+    #[error("more than one core takes a filter in the kernel, and there is none: {0}")]
+    NoSpreading(String),
+    /// The NIC does not stamp.
+    #[error("{interface} cannot stamp packets in hardware: {source}")]
+    NoHardwareStamps {
+        /// Its name.
+        interface: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It went down, or away.
+    #[error("interface {0} went down, or is gone")]
+    Gone(String),
+    /// The operating system refused something else.
+    #[error("cannot {doing} {interface}: {source}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// On which interface.
+        interface: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,253 @@
+//! A ring of packets on a live interface (TPACKET_V3), behind a filter in the kernel that passes what a passive
+//! measurement needs, and of that the headers alone.
+//!
+//! | asked for | passes | is missed |
+//! |---|---|---|
+//! | [`Wanted::Handshakes`] | SYN, RST, ICMP errors that quote a segment, and 8 segments of the client after each SYN and SYN/ACK | an ACK that the client sends after 8 others |
+//! | [`Wanted::AllSegments`] | every TCP segment, the same ICMP errors | nothing of TCP |
+//!
+//! The filter looks into VLAN, QinQ, MPLS, PPPoE, GRE, VXLAN and IP in IP, up to 24 headers; what lies deeper is
+//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and
+//! each costs.
+
+mod blocks;
+mod error;
+mod filter;
+mod mapped;
+mod socket;
+
+pub use error::RingError;
+
+use blocks::Blocks;
+use dwell_core::capture::{Captured, LinkType};
+use filter::Filter;
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use socket::{failed, option};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What is to be captured, and how.
+#[derive(Copy, Clone, Debug)]
+pub struct RingConfig {
+    /// Which packets.
+    pub wanted: Wanted,
+    /// By which clock.
+    pub stamping: Stamping,
+    /// Also what is for others.
+    pub promiscuous: bool,
+    /// Rings, each to be read by a core of its own: a connection comes to one of them whole.
+    pub rings: u16,
+}
+
+/// Which packets a ring gets.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those of TCP's handshakes.
+    Handshakes,
+    /// All of TCP.
+    AllSegments,
+}
+
+/// Who stamps the packets.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stamping {
+    /// The kernel, by CLOCK_REALTIME.
+    Kernel,
+    /// The NIC, by its own clock. What it did not stamp is counted, and not taken: two clocks do not mix.
+    Hardware,
+}
+
+/// What became of the packets.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct RingCounts {
+    /// What the filter saw; `None` where the kernel runs none of ours.
+    pub filtered: Option<Filtered>,
+    /// Passed the filter, those that were dropped then too.
+    pub passed: u64,
+    /// Passed, and found the ring full.
+    pub dropped: u64,
+    /// How often the ring was full.
+    pub freezes: u64,
+    /// Without the NIC's stamp, where that was asked for.
+    pub unstamped: u64,
+}
+
+/// What the filter saw.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filtered {
+    /// Packets of the interface.
+    pub seen: u64,
+    /// Ended within a header, and did not pass.
+    pub cut: u64,
+    /// Had more headers than are looked at, and did not pass.
+    pub too_deep: u64,
+}
+
+/// A socket, shared by who reads its ring and who counts.
+struct Socket {
+    fd: OwnedFd,
+    unstamped: AtomicU64,
+}
+
+/// The rings of one interface.
+pub struct Rings {
+    /// Each for a thread of its own.
+    pub rings: Vec<Ring>,
+    /// What counts.
+    pub gauge: Gauge,
+}
+
+/// Counts what became of the packets of one interface.
+pub struct Gauge {
+    filter: Option<Filter>,
+    unfiltered: Option<String>,
+    sockets: Vec<Arc<Socket>>,
+    so_far: RingCounts,
+}
+
+/// One ring, and what fills it.
+pub struct Ring {
+    interface: String,
+    socket: Arc<Socket>,
+    blocks: Blocks,
+    link: LinkType,
+    stamping: Stamping,
+}
+
+impl Rings {
+    /// Opens them on `interface`, of the calling thread's network namespace. It takes CAP_NET_RAW, and for the filter
+    /// in the kernel CAP_BPF.
+    ///
+    /// # Errors
+    /// When there is no such interface, it is down, of an unknown kind, or that is not permitted; when several rings
+    /// are asked for and the kernel runs no programs.
+    pub fn open(interface: &str, config: &RingConfig) -> Result<Self, RingError> {
+        let open = || socket::open(interface, config);
+        let opened = (0..config.rings.max(1)).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+        let (filter, unfiltered) = match Filter::load(config.wanted) {
+            Ok(filter) => (Some(filter), None),
+            Err(error) if opened.len() > 1 => return Err(RingError::NoSpreading(error.to_string())),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let rings: Vec<Ring> = opened
+            .into_iter()
+            .map(|(fd, blocks, link)| Ring {
+                interface: interface.to_owned(),
+                socket: Arc::new(Socket { fd, unstamped: AtomicU64::new(0) }),
+                blocks,
+                link,
+                stamping: config.stamping,
+            })
+            .collect();
+        let sockets: Vec<Arc<Socket>> = rings.iter().map(|ring| Arc::clone(&ring.socket)).collect();
+        // None gets a packet before it is settled which packets are whose.
+        let set = || match &filter {
+            Some(filter) => {
+                if sockets.len() > 1 {
+                    spread(filter, &sockets)?;
+                }
+                let pass = filter.program("pass")?;
+                let attach =
+                    |socket: &Arc<Socket>| setsockopt(&socket.fd, option::AttachBpf, &pass.fd().as_raw_fd());
+                sockets.iter().try_for_each(attach).map_err(io::Error::from)
+            }
+            None => sockets.iter().try_for_each(|socket| socket::pass_all(&socket.fd)),
+        };
+        set().map_err(failed("set the filter of", interface))?;
+        let gauge = Gauge { filter, unfiltered, sockets, so_far: RingCounts::default() };
+        Ok(Self { rings, gauge })
+    }
+}
+
+/// Has each connection come to one of the sockets.
+fn spread(filter: &Filter, sockets: &[Arc<Socket>]) -> io::Result<()> {
+    let program = filter.program("spread")?;
+    // The kernel finds a number for the group that is free in this namespace.
+    const KIND: u32 = libc::PACKET_FANOUT_EBPF | libc::PACKET_FANOUT_FLAG_UNIQUEID;
+    let mut group = (KIND << 16).cast_signed();
+    for socket in sockets {
+        setsockopt(&socket.fd, option::Fanout, &group)?;
+        if group == (KIND << 16).cast_signed() {
+            setsockopt(&socket.fd, option::FanoutData, &program.fd().as_raw_fd())?;
+            let number = getsockopt(&socket.fd, option::JoinedFanout)? & 0xffff;
+            group = number | (libc::PACKET_FANOUT_EBPF << 16).cast_signed();
+        }
+    }
+    Ok(())
+}
+
+impl Gauge {
+    /// Why every packet passes, where the kernel runs no filter of ours.
+    #[must_use]
+    pub fn unfiltered(&self) -> Option<&str> {
+        self.unfiltered.as_deref()
+    }
+
+    /// What became of the packets so far.
+    pub fn counts(&mut self) -> RingCounts {
+        let so_far = &mut self.so_far;
+        for socket in &self.sockets {
+            // It counts from the last time that it was asked. Nothing but a wrong size could make it fail.
+            if let Ok(since) = getsockopt(&socket.fd, option::Statistics) {
+                so_far.passed += u64::from(since.tp_packets);
+                so_far.dropped += u64::from(since.tp_drops);
+                so_far.freezes += u64::from(since.tp_freeze_q_cnt);
+            }
+        }
+        let unstamped = self.sockets.iter().map(|socket| socket.unstamped.load(Ordering::Relaxed)).sum();
+        let filtered = self.filter.as_ref().map(Filter::counts);
+        RingCounts { unstamped, filtered, ..*so_far }
+    }
+}
+
+impl Ring {
+    /// Takes the packets that are here; waits for some, no longer than `patience`.
+    ///
+    /// # Errors
+    /// When the interface went down, or away.
+    pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(&Captured<'_>)) -> Result<(), RingError> {
+        if !self.blocks.ready() {
+            let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
+            let mut one = [PollFd::new(self.socket.fd.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut one, PollTimeout::from(milliseconds)) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(failed("wait for packets of", &self.interface)(error)),
+            }
+        }
+        let (link, hardware) = (self.link, self.stamping == Stamping::Hardware);
+        let mut unstamped = 0;
+        let mut each = |header: &libc::tpacket3_hdr, bytes: &[u8]| {
+            if hardware && header.tp_status & libc::TP_STATUS_TS_RAW_HARDWARE == 0 {
+                unstamped += 1;
+                return;
+            }
+            let at = i128::from(header.tp_sec) * 1_000_000_000 + i128::from(header.tp_nsec);
+            take(&Captured { at, link, bytes, length: header.tp_len });
+        };
+        let mut taken = false;
+        // No more than went round once: somebody may wait for us to come back.
+        for _ in 0..blocks::BLOCKS {
+            if !self.blocks.take(&mut each) {
+                break;
+            }
+            taken = true;
+        }
+        self.socket.unstamped.fetch_add(unstamped, Ordering::Relaxed);
+        if taken { Ok(()) } else { self.still_there() }
+    }
+
+    fn still_there(&self) -> Result<(), RingError> {
+        match getsockopt(&self.socket.fd, sockopt::SocketError) {
+            Ok(0) => Ok(()),
+            Ok(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(RingError::Gone(self.interface.clone())),
+            Ok(code) => Err(failed("capture on", &self.interface)(Errno::from_raw(code))),
+            Err(error) => Err(failed("capture on", &self.interface)(error)),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Capture files: packed, cut off, damaged, and several as one.
+
+use dwell_core::capture::{Captured, ReadError};
+use dwell_net::capture::{Account, End, File, Merged};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::{self, Cursor, Read, Write};
+use std::path::Path;
+
+/// A capture of frames of Ethernet, in microseconds.
+fn capture(packets: impl IntoIterator<Item = (u32, u8)>) -> Vec<u8> {
+    let mut file = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
+    for (micros, byte) in packets {
+        file.extend([micros / 1_000_000, micros % 1_000_000, 60, 60].map(u32::to_le_bytes).concat());
+        file.extend([byte; 60]);
+    }
+    file
+}
+
+fn long() -> Vec<u8> {
+    capture((0..20_000u32).map(|n| (n * 3, (n.wrapping_mul(2_654_435_761) >> 24) as u8)))
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(bytes).expect("memory");
+    packed.finish().expect("memory")
+}
+
+fn read(bytes: Vec<u8>) -> Result<(Vec<(i128, u8)>, Account), ReadError> {
+    let mut packets = Vec::new();
+    let account = File::of(Cursor::new(bytes))?
+        .each(&mut |packet: Captured<'_>| packets.push((packet.at, packet.bytes[0])))?;
+    assert_eq!(account.packets - account.timeless, packets.len() as u64);
+    Ok((packets, account))
+}
+
+#[test]
+fn packed_or_not_the_packets_are_the_same() {
+    let plain = long();
+    let wanted = read(plain.clone()).expect("a capture");
+    assert_eq!(wanted.1, Account { packets: 20_000, timeless: 0, end: End::Whole });
+    let (one, other) = plain.split_at(plain.len() / 2);
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).expect("memory");
+    let skippable = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4].to_vec();
+    for packed in [
+        gzip(&plain),
+        // In several members, as tools that rotate files or pack in parallel write them.
+        [gzip(one), gzip(other)].concat(),
+        zstd(&plain),
+        [skippable, zstd(one), zstd(other)].concat(),
+    ] {
+        assert!(packed.len() < plain.len());
+        assert_eq!(read(packed).expect("a capture"), wanted);
+    }
+}
+
+#[test]
+fn what_is_whole_of_a_packed_capture_is_used() {
+    let plain = long();
+    let (wanted, _) = read(plain.clone()).expect("a capture");
+    for (packed, damaged) in
+        [(gzip(&plain), End::Damaged), (zstd::encode_all(&plain[..], 1).unwrap(), End::Damaged)]
+    {
+        let mut most = 0;
+        for part in 1..20 {
+            let cut = packed[..packed.len() * part / 20].to_vec();
+            let (packets, account) = read(cut).expect("a capture, cut off");
+            assert_eq!(account.end, End::CutOff);
+            assert_eq!(packets, wanted[..packets.len()]);
+            assert!(packets.len() >= most);
+            most = packets.len();
+        }
+        assert!(most > 10_000, "{most}");
+        // Garbage in the middle: what is told until then is true.
+        let mut torn = packed.clone();
+        let middle = torn.len() / 2;
+        torn[middle..].fill(0xff);
+        if let Ok((packets, account)) = read(torn) {
+            assert_ne!(account.end, End::Whole);
+            assert!([damaged, End::CutOff].contains(&account.end));
+            assert!(packets.len() < wanted.len());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_capture_says_so() {
+    let error = |bytes: &[u8]| read(bytes.to_vec()).expect_err("no capture").to_string();
+    assert!(error(b"").contains("holds no packets"));
+    assert!(error(&gzip(b"")).contains("holds no packets"));
+    assert!(error(b"name = \"x\"\n").contains("is not a capture"));
+    assert!(error(&gzip(b"name = \"x\"\n")).contains("is not a capture"));
+    assert!(error(&gzip(&gzip(&long()))).contains("is compressed"));
+    assert!(error(&[0xfd, b'7', b'z', b'X', b'Z', 0]).contains("is compressed"));
+    assert!(matches!(File::open(Path::new("/")), Err(ReadError::Unreadable(_))));
+    assert!(matches!(File::open(Path::new("/no/such/capture")), Err(ReadError::Unreadable(_))));
+}
+
+/// Gives some bytes, then fails.
+struct Failing(Cursor<Vec<u8>>);
+
+impl Read for Failing {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(into)? {
+            0 => Err(io::Error::from_raw_os_error(5)),
+            some => Ok(some),
+        }
+    }
+}
+
+#[test]
+fn a_source_that_fails_is_told_apart_from_one_that_ends() {
+    let mut file = File::of(Failing(Cursor::new(long()))).expect("it begins well");
+    let mut packets = 0;
+    let error = file.each(&mut |_| packets += 1).expect_err("it fails");
+    assert!(matches!(error, ReadError::Unreadable(_)) && packets == 20_000, "{error} {packets}");
+}
+
+#[test]
+fn a_file_that_shrinks_meanwhile_is_cut_off() {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(path.path(), long()).expect("written");
+    let mut file = File::open(path.path()).expect("a capture");
+    std::fs::write(path.path(), &long()[..1_000]).expect("written");
+    let account = file.each(&mut |_| {}).expect("what was there");
+    assert!(account.packets < 20_000 && account.end != End::Damaged, "{account:?}");
+}
+
+#[test]
+fn several_captures_are_one_in_the_order_of_their_times() {
+    let every = |first: u32, byte| capture((0..500).map(move |n| (first + n * 30, byte)));
+    let cut = { every(20, 3)[..24 + 76 * 100 + 7].to_vec() };
+    let files = [every(0, 1), every(10, 2), cut, capture([])];
+    let files = files.map(|bytes| File::of(Cursor::new(bytes)).expect("a capture"));
+    let mut packets = Vec::new();
+    let accounts = Merged::of(Vec::from(files))
+        .each(&mut |packet: Captured<'_>| packets.push((packet.at, packet.bytes[0])))
+        .expect("read");
+    let told: Vec<_> = accounts.iter().map(|account| (account.packets, account.end)).collect();
+    assert_eq!(told, [(500, End::Whole), (500, End::Whole), (100, End::CutOff), (0, End::Whole)]);
+    assert!(packets.is_sorted() && packets.len() == 1_100);
+    assert_eq!(packets[..4], [(0, 1), (10_000, 2), (20_000, 3), (30_000, 1)]);
+    // Of the same time, the first capture's comes first.
+    let same = [every(0, 9), every(0, 4)].map(|bytes| File::of(Cursor::new(bytes)).expect("a capture"));
+    let mut order = Vec::new();
+    Merged::of(Vec::from(same)).each(&mut |packet: Captured<'_>| order.push(packet.bytes[0])).expect("read");
+    assert_eq!(order[..4], [9, 4, 9, 4]);
+}

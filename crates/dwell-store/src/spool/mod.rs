@@ -1,0 +1,291 @@
+//! What a probe keeps on disk until its warehouse has it.
+//!
+//! A folder of append-only segments. Each holds batches, one after another, with length and check sum: of a write that
+//! was cut short, by a killed process or a full disk, nothing remains, and all before it does. A segment is removed
+//! when the warehouse has acknowledged all of it. What does not fit is given up, counted by [`Reason`] in the
+//! [`Ledger`], and told to the warehouse in the next batch.
+//!
+//! Written batches outlive the process at once, and a power cut once their [`Spool::unsynced`] file is synced.
+
+mod cursor;
+mod entry;
+mod error;
+mod ledger;
+mod reason;
+mod segment;
+
+pub use entry::{Entry, parse_segment};
+pub use error::SpoolError;
+pub use ledger::{Ledger, SLOTS, Slots};
+pub use reason::Reason;
+
+use crate::warehouse::Batch;
+use cursor::{Cursor, Place};
+use dwell_core::tcp::Handshake;
+use segment::{Segment, Tail};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The least limit of a spool, in bytes.
+pub const MIN_LIMIT: u64 = 1 << 20;
+
+/// The largest segment, in bytes.
+const MAX_SEGMENT: u64 = 4 << 20;
+
+/// Batches of one probe, on their way to a warehouse.
+pub struct Spool {
+    folder: PathBuf,
+    probe: String,
+    limit: u64,
+    epoch: u64,
+    /// Of the next batch.
+    serial: u64,
+    ledger: Arc<Ledger>,
+    /// Those that are written no more, the oldest first.
+    full: VecDeque<Segment>,
+    tail: Option<Tail>,
+    /// Of those, and of the tail, what is written and not synced.
+    unsynced: Vec<Arc<File>>,
+    /// Number of the next segment.
+    next: u64,
+    cursor: Cursor,
+    /// Handed out and not acknowledged, in their order.
+    under_way: VecDeque<Sent>,
+    /// Segment and end of the batch that was acknowledged last.
+    settled: (u64, u64),
+}
+
+/// A batch that was handed out.
+struct Sent {
+    epoch: u64,
+    serial: u64,
+    /// Records written before it.
+    start: u64,
+    /// Records written, up to its own last.
+    written: u64,
+    segment: u64,
+    end: u64,
+}
+
+impl Spool {
+    /// Opens a folder, makes it where there is none, and takes up what an earlier life of it left. `epoch`: random.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or another version wrote it.
+    pub fn open(
+        folder: &Path,
+        probe: &str,
+        epoch: u64,
+        limit: u64,
+        ledger: Arc<Ledger>,
+    ) -> Result<Self, SpoolError> {
+        Batch { probe: probe.to_owned(), ..Batch::default() }.check()?;
+        fs::create_dir_all(folder).map_err(SpoolError::io(folder, "make it"))?;
+        let mut full = segment::list(folder)?;
+        let last = recover_last(&mut full)?;
+        if let Some(last) = &last
+            && last.batch.probe != probe
+        {
+            return Err(SpoolError::OtherProbe {
+                folder: folder.to_owned(),
+                other: last.batch.probe.clone(),
+            });
+        }
+        ledger.recover(|| full.front().and_then(Segment::first), last.as_ref());
+        let next = full.back().map_or(0, |segment| segment.number + 1);
+        let mut spool = Self {
+            folder: folder.to_owned(),
+            probe: probe.to_owned(),
+            limit: limit.max(MIN_LIMIT),
+            epoch,
+            serial: 0,
+            ledger,
+            full,
+            tail: None,
+            unsynced: Vec::new(),
+            next,
+            cursor: Cursor::at(next),
+            under_way: VecDeque::new(),
+            settled: (0, 0),
+        };
+        spool.rewind();
+        Ok(spool)
+    }
+
+    /// What became of every record.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Bytes on disk.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.full.iter().chain(self.tail.iter().map(Tail::segment)).map(|segment| segment.length).sum()
+    }
+
+    /// Writes a batch of these records, and of what was given up since the last. What does not fit is given up.
+    ///
+    /// # Errors
+    /// Says why the records were given up; they are counted.
+    pub fn append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
+        let count = records.len() as u64;
+        let appended = self.try_append(records);
+        if let Err(error) = &appended {
+            self.ledger.give_up(error.reason(), count);
+            // Where there is no room, what the warehouse has already must not take any.
+            self.end_tail();
+            self.remove_settled()?;
+        }
+        appended
+    }
+
+    fn try_append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
+        let written = self.ledger.written() + records.len() as u64;
+        let (given_up, told) = self.ledger.untold();
+        let batch =
+            Batch { probe: self.probe.clone(), epoch: self.epoch, serial: self.serial, records, given_up };
+        let frame = Entry { written, told, batch }.to_frame();
+        let size = frame.len() as u64;
+        if self.bytes() + size + entry::MAGIC.len() as u64 > self.limit {
+            return Err(SpoolError::Full { folder: self.folder.clone(), limit: self.limit });
+        }
+        if self.tail.as_ref().is_some_and(|tail| tail.segment().length + size > self.segment_size()) {
+            self.end_tail();
+        }
+        let tail = match &mut self.tail {
+            Some(tail) => tail,
+            None => {
+                let tail = Tail::create(&self.folder, self.next)?;
+                self.next += 1;
+                self.tail.insert(tail)
+            }
+        };
+        tail.append(&frame)?;
+        self.ledger.wrote(written, told);
+        self.serial += 1;
+        Ok(())
+    }
+
+    /// Files written since they were synced last: whoever asks syncs them.
+    pub fn unsynced(&mut self) -> Vec<Arc<File>> {
+        self.unsynced.extend(self.tail.as_mut().and_then(Tail::unsynced));
+        std::mem::take(&mut self.unsynced)
+    }
+
+    fn segment_size(&self) -> u64 {
+        (self.limit / 8).min(MAX_SEGMENT)
+    }
+
+    fn end_tail(&mut self) {
+        if let Some(mut tail) = self.tail.take() {
+            self.unsynced.extend(tail.unsynced());
+            self.full.push_back(tail.end());
+        }
+    }
+
+    /// The first segment with this number or a later one, as it is now.
+    fn segment_from(&self, number: u64) -> Option<Place<'_>> {
+        let mut all = self.full.iter().chain(self.tail.iter().map(Tail::segment));
+        all.find(|segment| segment.number >= number).map(Segment::place)
+    }
+
+    /// The next batch that was not handed out yet.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>, SpoolError> {
+        let mut cursor = std::mem::replace(&mut self.cursor, Cursor::at(0));
+        let found = self.look_for_next(&mut cursor);
+        self.cursor = cursor;
+        let Some((sent, batch)) = found? else { return Ok(None) };
+        self.under_way.push_back(sent);
+        Ok(Some(batch))
+    }
+
+    fn look_for_next(&self, cursor: &mut Cursor) -> Result<Option<(Sent, Batch)>, SpoolError> {
+        while let Some(place) = self.segment_from(cursor.segment()) {
+            let Some((entry, end)) = cursor.read(place)? else {
+                // What is damaged here shows when the next that follows it is acknowledged.
+                match self.segment_from(place.number + 1) {
+                    Some(after) => *cursor = Cursor::at(after.number),
+                    None => break,
+                }
+                continue;
+            };
+            let (start, written) = (entry.start(), entry.written);
+            // One that only tells what was given up may come twice: the warehouse knows it by its number.
+            if written > self.ledger.released() || entry.batch.records.is_empty() {
+                let Batch { epoch, serial, .. } = entry.batch;
+                let sent = Sent { epoch, serial, start, written, segment: place.number, end };
+                return Ok(Some((sent, entry.batch)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Hands out again what was handed out and not acknowledged.
+    pub fn rewind(&mut self) {
+        self.under_way.clear();
+        self.cursor = Cursor::at(0);
+    }
+
+    /// Batches handed out and not acknowledged.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// The warehouse has the oldest batch under way: it is removed with its segment. `false`, and nothing changes,
+    /// when the oldest is another one.
+    ///
+    /// # Errors
+    /// When a segment cannot be removed.
+    pub fn acknowledge(&mut self, epoch: u64, serial: u64) -> Result<bool, SpoolError> {
+        if self.under_way.front().is_none_or(|sent| (sent.epoch, sent.serial) != (epoch, serial)) {
+            return Ok(false);
+        }
+        let Some(sent) = self.under_way.pop_front() else { return Ok(false) };
+        self.ledger.release(sent.start, sent.written);
+        self.settled = (sent.segment, sent.end);
+        self.remove_settled()?;
+        Ok(true)
+    }
+
+    /// Removes the segments of which the warehouse has everything.
+    fn remove_settled(&mut self) -> Result<(), SpoolError> {
+        let (last, end) = self.settled;
+        let is_settled =
+            |segment: &Segment| segment.number < last || (segment.number == last && segment.length <= end);
+        if self.full.front().is_some_and(is_settled) {
+            // Else a power cut could bring back an older count beside newer segments.
+            self.ledger.flush().map_err(SpoolError::io(&self.folder, "sync the ledger of"))?;
+        }
+        while let Some(segment) = self.full.front().filter(|segment| is_settled(segment)) {
+            segment.remove()?;
+            self.full.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Whether the warehouse has all that was written.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        let last = self.tail.as_ref().map(Tail::segment).or(self.full.back());
+        self.under_way.is_empty() && last.is_none_or(|last| self.cursor.is_through(last.place()))
+    }
+}
+
+/// Cuts off what is not whole at the end of the last segment, and gives the last batch that is.
+fn recover_last(segments: &mut VecDeque<Segment>) -> Result<Option<Entry>, SpoolError> {
+    while let Some(last) = segments.back_mut() {
+        if let Some(entry) = last.recover()? {
+            return Ok(Some(entry));
+        }
+        last.remove()?;
+        segments.pop_back();
+    }
+    Ok(None)
+}

@@ -1,0 +1,96 @@
+//! What a probe ships.
+
+use super::{Day, WarehouseError};
+use dwell_core::Nanos;
+use dwell_core::tcp::{Half, Handshake};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The longest name of a probe.
+pub const MAX_PROBE_NAME: usize = 64;
+
+/// A round trip that is longer than this was never one: TCP gives up long before.
+const MAX_ROUND_TRIP: Nanos = Nanos::from_secs(3_600);
+
+/// Records of one probe, kept all or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Name of the probe: letters, digits, `.`, `_` and `-`.
+    pub probe: String,
+    /// This life of the probe's spool: random, so that a spool which was lost does not number its batches anew.
+    pub epoch: u64,
+    /// Which batch of the epoch.
+    pub serial: u64,
+    /// What the probe saw.
+    pub records: Vec<Handshake>,
+    /// What it gave up since the batch before, by reason.
+    pub given_up: BTreeMap<String, u64>,
+}
+
+impl Batch {
+    /// Under which day it is kept, whole: that of its middle record, which one clock gone mad does not move. Day 0 when
+    /// it holds no record.
+    #[must_use]
+    pub fn day(&self) -> Day {
+        let mut times: Vec<Nanos> = self.records.iter().map(|record| record.first_at).collect();
+        if times.is_empty() {
+            return Day(0);
+        }
+        let middle = times.len() / 2;
+        Day::of(*times.select_nth_unstable(middle).1)
+    }
+
+    /// The records that can be true; and what is missing, by reason, as JSON: what the probe gave up, and the records
+    /// that cannot be true.
+    pub(super) fn admitted(&self) -> (Vec<&Handshake>, String) {
+        let day = self.day();
+        let mut missing = self.given_up.clone();
+        let admit = |record: &&Handshake| match absurd(record, day) {
+            None => true,
+            Some(reason) => {
+                *missing.entry(reason.to_owned()).or_default() += 1;
+                false
+            }
+        };
+        let admitted = self.records.iter().filter(admit).collect();
+        // A map of numbers by texts is always JSON.
+        (admitted, serde_json::to_string(&missing).unwrap_or_default())
+    }
+
+    /// Whether its probe has a name that can stand in a statement, a file name and a metric.
+    ///
+    /// # Errors
+    /// Tells which names can.
+    pub fn check(&self) -> Result<(), WarehouseError> {
+        Self::check_name(&self.probe)
+    }
+
+    /// Whether this can name a probe.
+    ///
+    /// # Errors
+    /// Tells what can.
+    pub fn check_name(name: &str) -> Result<(), WarehouseError> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        if (1..=MAX_PROBE_NAME).contains(&name.len()) && name.chars().all(plain) {
+            return Ok(());
+        }
+        Err(WarehouseError::ProbeName { name: name.to_owned() })
+    }
+}
+
+/// Why a record cannot be true.
+fn absurd(record: &Handshake, day: Day) -> Option<&'static str> {
+    let days = i64::from(Day::of(record.first_at).0) - i64::from(day.0);
+    if days.abs() > 1 {
+        return Some("absurd-time");
+    }
+    let absurd = |half| match half {
+        Half::Unknown => false,
+        Half::Exact(time) | Half::AtMost(time) => !(Nanos::ZERO..=MAX_ROUND_TRIP).contains(&time),
+        Half::OneOf(one, two) => [one, two].iter().any(|time| !(Nanos::ZERO..=MAX_ROUND_TRIP).contains(time)),
+    };
+    [record.server_half, record.client_half, record.total]
+        .into_iter()
+        .any(absurd)
+        .then_some("absurd-round-trip")
+}

@@ -1,0 +1,81 @@
+//! Days and spans of time.
+
+use dwell_core::Nanos;
+use std::fmt;
+use time::{Date, Duration};
+
+/// A day of UTC, counted from 1970-01-01.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(pub i32);
+
+const DAY: i64 = 86_400_000_000_000;
+const FIRST: Date = time::macros::date!(1970 - 01 - 01);
+
+impl Day {
+    /// The day of an instant.
+    #[must_use]
+    pub fn of(at: Nanos) -> Self {
+        // 64 bits of nanoseconds are 106,752 days either way.
+        Self(at.0.div_euclid(DAY) as i32)
+    }
+
+    /// When it begins.
+    #[must_use]
+    pub fn start(self) -> Nanos {
+        Nanos(i64::from(self.0).saturating_mul(DAY))
+    }
+
+    /// From `2026-11-21`, as [`Self::fmt`] writes it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let format = time::macros::format_description!("[year]-[month]-[day]");
+        let days = (Date::parse(text, format).ok()? - FIRST).whole_days();
+        Some(Self(i32::try_from(days).ok()?))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match FIRST.checked_add(Duration::days(i64::from(self.0))) {
+            Some(date) => write!(f, "{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day()),
+            None => write!(f, "day {}", self.0),
+        }
+    }
+}
+
+/// A span of time, by the probes' clocks: from its beginning up to, and not with, its end.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning.
+    pub from: Nanos,
+    /// Its end.
+    pub until: Nanos,
+}
+
+impl Span {
+    /// All of time.
+    pub const ALL: Self = Self { from: Nanos(i64::MIN), until: Nanos::MAX };
+
+    /// Whether an instant lies in it.
+    #[must_use]
+    pub fn holds(&self, at: Nanos) -> bool {
+        (self.from..self.until).contains(&at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Day, Nanos};
+
+    #[test]
+    fn a_day_is_written_as_it_is_read() {
+        for days in [-106_751, -1, 0, 20_778, 106_751] {
+            let day = Day(days);
+            assert_eq!(Day::parse(&day.to_string()), Some(day));
+            assert_eq!(Day::of(day.start()), day);
+            assert_eq!(Day::of(day.start() - Nanos(1)), Day(days - 1));
+        }
+        assert_eq!(Day(20_778).to_string(), "2026-11-21");
+        assert_eq!(Day::parse("2026-13-01"), None);
+    }
+}
