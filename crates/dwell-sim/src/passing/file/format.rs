@@ -29,6 +29,7 @@ impl Default for CaptureFormat {
             big_endian: false,
             link: CaptureLink::Ethernet,
             snap: 160,
+            bare: false,
         }
     }
 }
