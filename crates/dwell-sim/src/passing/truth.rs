@@ -272,6 +272,10 @@ fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfT
             return unknown(server.why.or(client.why).unwrap_or(WhyUnknown::Ambiguous));
         }
         _ if plan.course == Course::Simultaneous => return unknown(WhyUnknown::SimultaneousOpen),
+        // Where the server may speak before the third segment, an ACK may be to what it said.
+        _ if matches!(plan.course, Course::FastOpen { data: 1.., .. }) => {
+            return unknown(WhyUnknown::DataInstead);
+        }
         _ => {}
     }
     let third = match third(passed) {

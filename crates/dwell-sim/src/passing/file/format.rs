@@ -17,6 +17,8 @@ pub struct CaptureFormat {
     pub link: CaptureLink,
     /// So much of a packet is kept.
     pub snap: usize,
+    /// No connection runs through tunnels, tags or fragments.
+    pub bare: bool,
 }
 
 impl Default for CaptureFormat {
@@ -27,6 +29,7 @@ impl Default for CaptureFormat {
             big_endian: false,
             link: CaptureLink::Ethernet,
             snap: 160,
+            bare: false,
         }
     }
 }
@@ -107,9 +110,9 @@ impl<W: Write> CaptureFile<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&mut self, passed: &Passed) -> io::Result<()> {
-        let CaptureFormat { next_generation, nanoseconds, link, snap, .. } = self.format;
+        let CaptureFormat { next_generation, nanoseconds, link, snap, bare, .. } = self.format;
         let Nanos(at) = passed.what.at();
-        for frame in link.frames(passed) {
+        for frame in link.frames(passed, bare) {
             let length = frame.headers.len() + frame.zeros;
             let kept = length.min(snap);
             let mut bytes = frame.headers;

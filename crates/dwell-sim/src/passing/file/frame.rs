@@ -35,8 +35,9 @@ impl CaptureLink {
     }
 
     /// The frames of what passed: one, or two fragments.
-    pub(super) fn frames(self, passed: &Passed) -> Vec<Frame> {
-        let wrapping = Wrapping::of(passed.connection, self == Self::Ethernet);
+    pub(super) fn frames(self, passed: &Passed, bare: bool) -> Vec<Frame> {
+        let wrapping =
+            if bare { Wrapping::Bare } else { Wrapping::of(passed.connection, self == Self::Ethernet) };
         match &passed.what {
             Seen::Segment(segment) => self.segment(wrapping, segment),
             Seen::Unreachable(message) => {

@@ -35,6 +35,9 @@ pub(super) struct CaptureArgs {
     /// Bytes kept of each packet
     #[arg(long, default_value_t = 160, value_parser = clap::value_parser!(u32).range(1..=262_144))]
     snap: u32,
+    /// No tunnels, tags and fragments
+    #[arg(long)]
+    bare: bool,
     /// Times to the microsecond instead of the nanosecond
     #[arg(long)]
     microseconds: bool,
@@ -103,6 +106,7 @@ impl CaptureArgs {
                 Link::Loopback => CaptureLink::Loopback,
             },
             snap: self.snap as usize,
+            bare: self.bare,
         }
     }
 
