@@ -6,7 +6,7 @@ use super::place::Place;
 use super::rows::{Origin, Row};
 use anyhow::{Result, ensure};
 use dwell_core::{Bytes, Effort, Nanos, Quantity, fsd};
-use dwell_lab::{FsdLab, LabOptions};
+use dwell_lab::{FsdLab, LabError, LabOptions};
 use dwell_net::echo::Asking;
 use std::time::Instant;
 
@@ -24,7 +24,11 @@ pub(super) fn run(
     for (hop, ipv6) in condition.fsd.iter().flat_map(|hop| [(*hop, false), (*hop, true)]) {
         let began = Instant::now();
         let options = LabOptions { seed, ipv6, ..LabOptions::default() };
-        let heard = FsdLab::up(&condition.scenario, options, hop)?.run(ASKING, &mut |_| {})?;
+        let lab = match FsdLab::up(&condition.scenario, options, hop) {
+            Err(LabError::NoIpv6) => continue,
+            other => other?,
+        };
+        let heard = lab.run(ASKING, &mut |_| {})?;
         let seen = heard.inside.pairs.len();
         ensure!(
             2 * seen >= ASKING.count as usize,
