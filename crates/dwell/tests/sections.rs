@@ -87,7 +87,8 @@ fn two_captures_make_three_sections() {
     let three: Vec<[&Value; 6]> = lines[..3]
         .iter()
         .map(|line| {
-            ["from", "to", "rtt_ns", "rtt_server_side_ns", "rtt_client_side_ns", "consistency_ns"].map(|key| &line[key])
+            ["from", "to", "rtt_ns", "rtt_server_side_ns", "rtt_client_side_ns", "consistency_ns"]
+                .map(|key| &line[key])
         })
         .collect();
     let told = |value: &Value| value.to_string();
@@ -102,15 +103,19 @@ fn two_captures_make_three_sections() {
     assert!(lines.iter().all(|line| line["quality"] == "exact" && line["nat"] == false));
     let csv = fs::read_to_string(folder.path().join("all.csv")).expect("a file");
     assert_eq!(csv.lines().count(), 301);
-    assert!(csv.starts_with("client,client_port,server,server_port,isn_client,isn_server,t_first_ns,section,from,to,"));
+    assert!(csv.starts_with(
+        "client,client_port,server,server_port,isn_client,isn_server,t_first_ns,section,from,to,"
+    ));
 }
 
 #[test]
 fn the_table_names_the_order_and_who_is_to_blame() {
     let folder = tempfile::tempdir().expect("a folder");
     captures(folder.path(), 1);
-    let output =
-        dwell(folder.path(), &["sections", "b=beta.pcap", "a=alpha.pcap", "--by", "prefix", "--plot", "p.svg"]);
+    let output = dwell(
+        folder.path(),
+        &["sections", "b=beta.pcap", "a=alpha.pcap", "--by", "prefix", "--plot", "p.svg"],
+    );
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(told.contains("order from client to server: a, b (100.0 % of 100 connections agree"), "{told}");
@@ -138,10 +143,15 @@ fn rewritten_addresses_are_joined_by_their_numbers() {
 fn a_warehouse_tells_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
-    for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("mid", 6_000_000, 4_000_000), ("out", 1_000_000, 9_000_000)] {
-        let records = (0..50u32).map(|n| handshake(n, server, client)).filter(|one| probe != "mid" || one.isn_client % 2 == 0);
+    for (probe, server, client) in
+        [("in", 9_000_000, 1_000_000), ("mid", 6_000_000, 4_000_000), ("out", 1_000_000, 9_000_000)]
+    {
+        let records = (0..50u32)
+            .map(|n| handshake(n, server, client))
+            .filter(|one| probe != "mid" || one.isn_client % 2 == 0);
         let given_up = BTreeMap::from([("spool full".to_owned(), 3)]);
-        let batch = Batch { probe: probe.to_owned(), epoch: 1, serial: 1, records: records.collect(), given_up };
+        let batch =
+            Batch { probe: probe.to_owned(), epoch: 1, serial: 1, records: records.collect(), given_up };
         store.keep(&batch).expect("kept");
     }
     let output = dwell(folder.path(), &["sections", "--store", "store", "--json"]);
@@ -150,12 +160,17 @@ fn a_warehouse_tells_the_same() {
     assert!(told.contains("in, mid, out") && told.contains("in gave up 3 records: spool full"), "{told}");
     let lines = lines(&output);
     assert_eq!(lines.len(), 25 * 4 + 25 * 3);
-    let spanning: Vec<&Value> = lines.iter().filter(|line| line["from"] == "in" && line["to"] == "out").collect();
+    let spanning: Vec<&Value> =
+        lines.iter().filter(|line| line["from"] == "in" && line["to"] == "out").collect();
     assert_eq!(spanning.len(), 25);
     assert!(spanning.iter().all(|line| line["rtt_ns"] == 8_000_000));
-    let output = dwell(folder.path(), &["sections", "--store", "store", "--order", "in,out", "--by", "minute"]);
+    let output =
+        dwell(folder.path(), &["sections", "--store", "store", "--order", "in,out", "--by", "minute"]);
     let told = text(&output.stdout);
-    assert!(told.contains("in to out") && !told.contains("mid") && told.contains("2026-11-21 12:00"), "{told}");
+    assert!(
+        told.contains("in to out") && !told.contains("mid") && told.contains("2026-11-21 12:00"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -18,7 +18,6 @@ use clap::{Args, ValueEnum};
 use given::Given;
 use lines::Lines;
 use outcome::Outcome;
-use source::Source;
 use std::path::PathBuf;
 
 /// Tell the round-trip times of TCP connections section by section, joined over several places
