@@ -35,6 +35,14 @@ impl Distribution {
         self.max = self.max.max(span);
     }
 
+    /// Counts all of another's.
+    pub fn merge(&mut self, other: &Self) {
+        // It grows with the spans, as above.
+        let _ = self.spans.add(&other.spans);
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+    }
+
     /// How many spans were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -110,6 +118,19 @@ impl Differences {
     /// Counts a difference.
     pub fn add(&mut self, difference: Nanos) {
         if difference < Nanos::ZERO { self.below.add(-difference) } else { self.above.add(difference) }
+    }
+
+    /// Counts all of another's.
+    pub fn merge(&mut self, other: &Self) {
+        self.below.merge(&other.below);
+        self.above.merge(&other.above);
+    }
+
+    /// The `p`-quantile of these differences; `None` of none.
+    #[must_use]
+    pub fn quantile(&self, p: f64) -> Option<Nanos> {
+        let count = self.count();
+        (count > 0).then(|| self.at_rank(((p * count as f64).ceil() as u64).clamp(1, count)))
     }
 
     /// How many were counted.

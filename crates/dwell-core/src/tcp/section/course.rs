@@ -1,6 +1,6 @@
 //! A section in the course of time.
 
-use super::Distribution;
+use crate::inside::Differences;
 use crate::unit::Nanos;
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const SLOTS: usize = 240;
 #[derive(Clone, Debug)]
 pub struct Course {
     width: Nanos,
-    slots: BTreeMap<i64, Distribution>,
+    slots: BTreeMap<i64, Differences>,
 }
 
 impl Default for Course {
@@ -39,7 +39,7 @@ impl Course {
     }
 
     /// The spans' beginnings and what was measured in them, the earliest first.
-    pub fn slots(&self) -> impl DoubleEndedIterator<Item = (Nanos, &Distribution)> {
+    pub fn slots(&self) -> impl DoubleEndedIterator<Item = (Nanos, &Differences)> {
         self.slots.iter().map(|(slot, times)| (Nanos(slot.saturating_mul(self.width.0)), times))
     }
 
@@ -70,7 +70,7 @@ mod tests {
         }
         assert!(course.slots().count() <= SLOTS);
         assert_eq!(course.width(), Nanos::from_secs(480));
-        assert_eq!(course.slots().map(|(_, times)| times.len()).sum::<u64>(), 1_000);
+        assert_eq!(course.slots().map(|(_, times)| times.count()).sum::<u64>(), 1_000);
     }
 
     #[test]

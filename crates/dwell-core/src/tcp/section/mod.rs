@@ -10,7 +10,6 @@ mod course;
 mod estimate;
 mod nat;
 mod order;
-mod prefix;
 mod split;
 mod summary;
 
@@ -20,6 +19,5 @@ pub use course::Course;
 pub use estimate::Estimate;
 pub use nat::NatJoin;
 pub use order::{Order, Votes};
-pub use prefix::Prefix;
 pub use split::{Place, RESOLUTION, Section, SectionQuality, split};
-pub use summary::{Distribution, Summary};
+pub use summary::Summary;

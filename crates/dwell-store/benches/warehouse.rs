@@ -1,0 +1,64 @@
+//! How fast records are kept, and a million connections joined: `cargo bench -p dwell-store`. Asked for: 300,000 records
+//! a second into each, and the join of 1 M connections that 3 probes saw in 2 s (SQLite) and 1 s (two shards).
+
+#[expect(dead_code, reason = "the tests end servers and ask them, this does not")]
+#[path = "../tests/warehouse/cluster.rs"]
+mod cluster;
+#[path = "../tests/warehouse/sample.rs"]
+mod sample;
+
+use cluster::Cluster;
+use dwell_core::Nanos;
+use dwell_store::warehouse::{ClickHouse, Span, Sqlite, Store};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+const CONNECTIONS: u32 = 1_000_000;
+const BATCH: u32 = 50_000;
+const PROBES: [&str; 3] = ["alpha", "beta", "gamma"];
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    bench("SQLite", &mut Sqlite::create(folder.path()).expect("a warehouse"));
+    let Some(cluster) = Cluster::start() else { return };
+    let [one, two] = cluster.ports[..] else { panic!("two servers") };
+    let at = format!("http://127.0.0.1:{one},127.0.0.1:{two}/default?cluster=two").parse().expect("a place");
+    bench(
+        "ClickHouse, two shards",
+        &mut ClickHouse::create(at, Cluster::credentials()).expect("a warehouse"),
+    );
+}
+
+fn bench(name: &str, store: &mut dyn Store) {
+    let mut spent = Duration::ZERO;
+    for (place, probe) in PROBES.iter().enumerate() {
+        for serial in 0..CONNECTIONS / BATCH {
+            let record = |n| {
+                let n = serial * BATCH + n;
+                let far = 1_000_000 * (place as i64 + 1);
+                sample::handshake(n, sample::NOON + Nanos(i64::from(n) * 1_000), 9_000_000 - far, far)
+            };
+            let batch = sample::batch(probe, serial.into(), (0..BATCH).map(record).collect());
+            let begun = Instant::now();
+            store.keep(&batch).expect("kept");
+            spent += begun.elapsed();
+        }
+    }
+    let records = f64::from(CONNECTIONS) * PROBES.len() as f64;
+    println!("{name}: {:.0} records/s kept", records / spent.as_secs_f64());
+    let probes = PROBES.map(str::to_owned);
+    for run in 1..=3 {
+        let (mut connections, mut sights) = (0u32, 0usize);
+        let begun = Instant::now();
+        store
+            .connections(&probes, Span::ALL, &mut |connection| {
+                connections += 1;
+                sights += connection.sights.len();
+                ControlFlow::Continue(())
+            })
+            .expect("joined");
+        let spent = begun.elapsed().as_secs_f64();
+        assert_eq!((connections, sights), (CONNECTIONS, 3 * CONNECTIONS as usize));
+        println!("{name}: {connections} connections of 3 probes joined in {spent:.2} s (run {run})");
+    }
+}

@@ -1,0 +1,95 @@
+//! What was given: captures, or a warehouse.
+
+use super::source::Source;
+use super::{SectionsArgs, files};
+use crate::failure::bad_argument;
+use anyhow::{Result, anyhow, bail};
+use dwell_store::warehouse::{At, ClickHouse, Credentials, Sqlite, Store, WarehouseError};
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// What was given.
+pub(super) enum Given {
+    /// Captures, by the names of their places.
+    Files(Vec<(String, PathBuf)>),
+    /// A folder, or a server.
+    Store(String),
+}
+
+impl Given {
+    pub(super) fn of(args: &SectionsArgs) -> Result<Self> {
+        if let Some(store) = &args.store {
+            return Ok(Self::Store(store.clone()));
+        }
+        if args.files.len() < 2 {
+            bail!(bad_argument(anyhow!(
+                "one place has no sections: give a capture of each of several places, or see `dwell watch`"
+            )));
+        }
+        let named: Vec<(String, PathBuf)> = args.files.iter().map(|given| named(given)).collect();
+        let mut names = BTreeSet::new();
+        for (name, file) in &named {
+            if !names.insert(name) {
+                bail!(bad_argument(anyhow!(
+                    "two places are called {name:?}; name this one otherwise: NAME={}",
+                    file.display()
+                )));
+            }
+        }
+        Ok(Self::Files(named))
+    }
+
+    pub(super) fn open(&self, last: Option<u32>) -> Result<Source> {
+        match self {
+            Self::Files(files) => files::read(files),
+            Self::Store(place) => Ok(Source::store(open(place).map_err(bad_argument)?, last)),
+        }
+    }
+}
+
+/// A file of this very name goes before a name and a file.
+fn named(given: &str) -> (String, PathBuf) {
+    let file = Path::new(given);
+    match given.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !Path::new(given).exists() => {
+            (name.to_owned(), PathBuf::from(file))
+        }
+        _ => {
+            let name = file.file_name().map_or(given.into(), |name| name.to_string_lossy());
+            // `alpha.pcap.gz` is alpha's.
+            (name.split('.').find(|part| !part.is_empty()).unwrap_or(given).to_owned(), file.to_owned())
+        }
+    }
+}
+
+/// A warehouse that is there.
+fn open(place: &str) -> Result<Box<dyn Store>, WarehouseError> {
+    if !place.contains("://") {
+        return Ok(Box::new(Sqlite::open(Path::new(place))?));
+    }
+    let at: At = place.parse()?;
+    let said = |name: &'static str| {
+        env::var(name).map_err(|_| WarehouseError::Failed {
+            place: place.to_owned(),
+            doing: "ask without a user and a password",
+            why: format!("{name} is not set"),
+        })
+    };
+    let credentials =
+        Credentials { user: said("DWELL_CLICKHOUSE_USER")?, password: said("DWELL_CLICKHOUSE_PASSWORD")? };
+    Ok(Box::new(ClickHouse::open(at, credentials)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+    use std::path::PathBuf;
+
+    #[test]
+    fn a_place_is_named_by_its_file_or_by_who_gives_it() {
+        assert_eq!(named("/x/alpha.pcap.gz"), ("alpha".to_owned(), PathBuf::from("/x/alpha.pcap.gz")));
+        assert_eq!(named("in=/x/a.pcap"), ("in".to_owned(), PathBuf::from("/x/a.pcap")));
+        assert_eq!(named("=a.pcap").1, PathBuf::from("=a.pcap"));
+    }
+}

@@ -1,0 +1,117 @@
+//! `dwell sections`: round-trip times joined over several places, section by section.
+
+mod files;
+mod follow;
+mod given;
+mod lines;
+mod outcome;
+mod panels;
+mod source;
+mod table;
+
+use crate::cli::Output;
+use crate::failure::bad_argument;
+use crate::picture::Picture;
+use crate::screen::{coloured, print};
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use given::Given;
+use lines::Lines;
+use outcome::Outcome;
+use std::path::PathBuf;
+
+/// Tell the round-trip times of TCP connections section by section, joined over several places
+///
+/// Several probes on a path see the same handshakes. What the one sees less of the round trip than its neighbour is
+/// the section between them: no clocks are compared. Of each inner section there are two estimates that know nothing of
+/// each other, one from the halves towards the server, one from those towards the client; their difference says how
+/// far to trust them. The order of the probes is told by the connections themselves.
+///
+/// Give captures, each of one place, or a warehouse that probes ship to. The user and the password of ClickHouse are
+/// read from DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell sections alpha.pcap beta.pcap           two captures of the same traffic
+  dwell sections in=a.pcap.gz out=b.pcap.zst    with names of their own
+  dwell sections --store /var/lib/dwell         what the probes of a warehouse saw
+  dwell sections --store DIR --order a,b,c --by minute
+  dwell sections --store http://h1:8123,h2:8123/dwell?cluster=two --follow")]
+pub(crate) struct SectionsArgs {
+    /// Captures, each of another place, which is named by the file or by what stands before `=`
+    #[arg(value_name = "[NAME=]FILE", conflicts_with_all = ["store", "follow", "last"], required_unless_present = "store")]
+    files: Vec<String>,
+
+    /// A warehouse: a folder, or http://HOST:PORT[,HOST:PORT...]/DATABASE[?cluster=NAME] of ClickHouse
+    #[arg(long, value_name = "DIR|URL")]
+    store: Option<String>,
+
+    /// The probes from client to server, as somebody says who knows; no others are asked
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    order: Vec<String>,
+
+    /// Of a warehouse, only the last so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    last: Option<u32>,
+
+    /// Each section also by the network of its end (/24, /48), or by the minute
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
+
+    /// Write a line of CSV for each connection and section
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Go on each second with what is new in the warehouse, until interrupted
+    #[arg(long)]
+    follow: bool,
+}
+
+/// What sections are told apart by.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// The network of the client for the section next to it, that of the server for all others
+    Prefix,
+    /// The minute, by the probes' clocks
+    Minute,
+}
+
+impl SectionsArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if output.record.is_some() {
+            bail!(bad_argument(anyhow!(
+                "`dwell sections` keeps no record; the warehouse or the captures are one"
+            )));
+        }
+        let given = Given::of(&self)?;
+        let mut source = given.open(self.last)?;
+        let probes = source.probes(&self.order)?;
+        let mut lines = Lines::open(output.json, self.csv.as_deref(), &probes)?;
+        let mut outcome = Outcome::new(probes, !self.order.is_empty(), self.by);
+        if self.follow {
+            follow::follow(&mut source, &mut outcome, &mut lines, output.json)?;
+        } else {
+            outcome.learn_order(&mut source)?;
+            outcome.hear_all(&mut source, &mut lines)?;
+        }
+        lines.finish()?;
+        tell(&outcome, source.remarks(), output)
+    }
+}
+
+fn tell(outcome: &Outcome, remarks: &[String], output: &Output) -> Result<()> {
+    let account = outcome.account(remarks);
+    if output.json {
+        eprint!("{account}");
+    } else {
+        print(&format!("{}{account}", outcome.text(coloured())))?;
+    }
+    if let Some(file) = &output.plot {
+        let here = format!("dwell {}: sections", env!("CARGO_PKG_VERSION"));
+        let notes = std::iter::once(here).chain(account.lines().map(str::to_owned)).collect();
+        Picture { title: outcome.headline(), notes, panels: panels::panels(outcome) }.write(file)?;
+    }
+    if outcome.measured() == 0 {
+        bail!("no section could be measured: {}", outcome.why_nothing());
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! What many connections say, section by section.
+
+use super::By;
+use super::lines::Lines;
+use super::source::Source;
+use anyhow::Result;
+use dwell_core::Nanos;
+use dwell_core::tcp::Prefix;
+use dwell_core::tcp::section::{
+    Blame, Connection, Course, NatJoin, Order, Place, Section, SectionQuality, Summary, Votes, split,
+};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// So many connections are enough to tell the order of the probes by.
+const ENOUGH: u64 = 20_000;
+
+/// What many connections say, section by section.
+pub(super) struct Outcome {
+    probes: Vec<String>,
+    by: Option<By>,
+    order: Order,
+    pinned: bool,
+    votes: Votes,
+    connections: u64,
+    nat: u64,
+    ambiguous: u64,
+    pub(super) sections: BTreeMap<(Place, Place), (Summary, Course)>,
+    pub(super) groups: BTreeMap<(Place, Place, String), Summary>,
+}
+
+impl Outcome {
+    pub(super) fn new(probes: Vec<String>, pinned: bool, by: Option<By>) -> Self {
+        Self {
+            by,
+            order: Order::pinned((0..probes.len()).collect()),
+            pinned,
+            votes: Votes::new(probes.len()),
+            connections: 0,
+            nat: 0,
+            ambiguous: 0,
+            sections: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            probes,
+        }
+    }
+
+    pub(super) const fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// How many connections were heard.
+    pub(super) const fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    /// How many sections of connections have a value.
+    pub(super) fn measured(&self) -> u64 {
+        self.sections.values().map(|(summary, _)| summary.rtt.count()).sum()
+    }
+
+    /// Learns in which order the probes stand, where nobody says so.
+    pub(super) fn learn_order(&mut self, source: &mut Source) -> Result<()> {
+        if self.pinned {
+            return Ok(());
+        }
+        let mut join = NatJoin::new(self.probes.len());
+        let votes = &mut self.votes;
+        source.each(&mut |connection| {
+            if let Some(connection) = join.offer(connection) {
+                votes.hear(&connection);
+            }
+            if votes.connections() < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        join.finish(|connection| votes.hear(&connection));
+        self.order = votes.order();
+        Ok(())
+    }
+
+    /// Hears all connections.
+    pub(super) fn hear_all(&mut self, source: &mut Source, lines: &mut Lines) -> Result<()> {
+        self.hear_some(source, lines, &mut |_| true)
+    }
+
+    /// Hears those connections that are wanted.
+    pub(super) fn hear_some(
+        &mut self,
+        source: &mut Source,
+        lines: &mut Lines,
+        wanted: &mut dyn FnMut(&Connection) -> bool,
+    ) -> Result<()> {
+        let mut join = NatJoin::new(self.probes.len());
+        let mut written = Ok(());
+        source.each(&mut |connection| {
+            if let Some(connection) = join.offer(connection).filter(&mut *wanted) {
+                written = self.hear(&connection, lines);
+            }
+            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        join.finish(|connection| {
+            if written.is_ok() && wanted(&connection) {
+                written = self.hear(&connection, lines);
+            }
+        });
+        self.nat += join.joined();
+        self.ambiguous += join.refused();
+        written
+    }
+
+    fn hear(&mut self, connection: &Connection, lines: &mut Lines) -> Result<()> {
+        self.connections += 1;
+        for section in split(connection, &self.order) {
+            let (summary, course) = self.sections.entry((section.from, section.to)).or_default();
+            summary.add(&section);
+            if let Some(time) = section.measured() {
+                course.add(connection.first_at, time);
+            }
+            if let Some(by) = self.by {
+                let group = group(by, connection, &section);
+                self.groups.entry((section.from, section.to, group)).or_default().add(&section);
+            }
+            lines.take(connection, &section, &self.order)?;
+        }
+        Ok(())
+    }
+
+    /// A place's name.
+    pub(super) fn name(&self, place: Place) -> &str {
+        name(place, &self.probes, &self.order)
+    }
+
+    /// The sections that part the whole path, from the client to the server.
+    pub(super) fn path(&self) -> Vec<(Place, Place)> {
+        let last = self.probes.len() - 1;
+        let inner = (0..last).map(|rank| (Place::Probe(rank), Place::Probe(rank + 1)));
+        std::iter::once((Place::Client, Place::Probe(0)))
+            .chain(inner)
+            .chain([(Place::Probe(last), Place::Server)])
+            .collect()
+    }
+
+    /// Which of them is to blame.
+    pub(super) fn blame(&self) -> Option<((Place, Place), Blame)> {
+        let path = self.path();
+        let known: Option<Vec<(&Summary, &Course)>> = path
+            .iter()
+            .map(|ends| self.sections.get(ends).map(|(summary, course)| (summary, course)))
+            .collect();
+        let blame = Blame::among(&known?)?;
+        Some((path[blame.section], blame))
+    }
+
+    /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.
+    pub(super) fn account(&self, remarks: &[String]) -> String {
+        let names: Vec<&str> = self.order.probes().iter().map(|probe| self.probes[*probe].as_str()).collect();
+        let sure = match (self.pinned, self.order.sure()) {
+            (true, _) => "as given".to_owned(),
+            (_, None) => "a guess: no connection tells some of them apart; say --order".to_owned(),
+            (_, Some(sure)) => {
+                let doubt = if sure < 0.9 { "; doubtful: say --order" } else { "" };
+                let voters = self.votes.connections();
+                format!(
+                    "{:.1} % of {voters} connections agree, for the pair with the least{doubt}",
+                    sure * 100.0
+                )
+            }
+        };
+        let mut text = format!("order from client to server: {} ({sure})\n", names.join(", "));
+        let mut line = |told: String| {
+            text.push_str(&told);
+            text.push('\n');
+        };
+        line(format!(
+            "{} connections, {} of them joined by their sequence numbers alone (NAT)",
+            self.connections, self.nat
+        ));
+        if self.ambiguous > 0 {
+            line(format!(
+                "{} times such a match was refused: one place saw the same numbers more than once",
+                self.ambiguous
+            ));
+        }
+        let wrong: u64 =
+            self.sections.values().map(|(summary, _)| summary.count(SectionQuality::Inconsistent)).sum();
+        if wrong > 0 {
+            line(format!("{wrong} sections of connections are inconsistent: negative, and told as they are"));
+        }
+        remarks.iter().cloned().for_each(line);
+        text
+    }
+
+    /// Why nothing was measured.
+    pub(super) fn why_nothing(&self) -> String {
+        let mut counts: BTreeMap<SectionQuality, u64> = BTreeMap::new();
+        for (summary, _) in self.sections.values() {
+            for (quality, count) in &summary.qualities {
+                *counts.entry(*quality).or_default() += count;
+            }
+        }
+        if counts.is_empty() {
+            return "no connection with both sequence numbers was seen".to_owned();
+        }
+        let told: Vec<String> = counts.iter().map(|(quality, count)| format!("{count} {quality}")).collect();
+        told.join(", ")
+    }
+}
+
+/// A place's name, in this order of these probes.
+pub(super) fn name<'a>(place: Place, probes: &'a [String], order: &Order) -> &'a str {
+    match place {
+        Place::Client => "client",
+        Place::Server => "server",
+        Place::Probe(rank) => &probes[order.probes()[rank]],
+    }
+}
+
+fn group(by: By, connection: &Connection, section: &Section) -> String {
+    match by {
+        By::Prefix if section.from == Place::Client => Prefix::of(connection.ends.client.address).to_string(),
+        By::Prefix => Prefix::of(connection.ends.server.address).to_string(),
+        By::Minute => minute(connection.first_at),
+    }
+}
+
+/// The minute of an instant, in UTC.
+fn minute(at: Nanos) -> String {
+    let minutes = at.0.div_euclid(60_000_000_000);
+    let day = dwell_store::warehouse::Day::of(at);
+    let of_day = minutes.rem_euclid(1_440);
+    format!("{day} {:02}:{:02}", of_day / 60, of_day % 60)
+}

@@ -1,0 +1,219 @@
+//! `dwell sections`, from captures and from a warehouse.
+
+use dwell_core::Nanos;
+use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
+use dwell_store::warehouse::{Batch, Sqlite, Store as _};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn dwell(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dwell")).current_dir(folder).args(arguments).output().expect("dwell")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+/// A capture of raw IPv4 with nanoseconds.
+struct Capture(Vec<u8>);
+
+impl Capture {
+    fn new() -> Self {
+        let mut bytes = 0xa1b2_3c4du32.to_le_bytes().to_vec();
+        bytes.extend([2, 0, 4, 0]);
+        for word in [0u32, 0, 65_535, 101] {
+            bytes.extend(word.to_le_bytes());
+        }
+        Self(bytes)
+    }
+
+    fn segment(&mut self, at: u64, ends: [(u8, u16); 2], flags: u8, sequence: u32, acknowledgment: u32) {
+        let mut packet = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0];
+        for (last, _) in ends {
+            packet.extend([192, 0, 2, last]);
+        }
+        for (_, port) in ends {
+            packet.extend(port.to_be_bytes());
+        }
+        packet.extend(sequence.to_be_bytes());
+        packet.extend(acknowledgment.to_be_bytes());
+        packet.extend([0x50, flags, 255, 255, 0, 0, 0, 0]);
+        for word in [at / 1_000_000_000, at % 1_000_000_000, 40, 40] {
+            self.0.extend((word as u32).to_le_bytes());
+        }
+        self.0.extend(packet);
+    }
+
+    /// A handshake, at a place with these halves.
+    fn handshake(&mut self, n: u32, at: u64, client: u8, server_half: u64, client_half: u64) {
+        let (client, server) = ((client, 10_000 + n as u16), (99, 443));
+        self.segment(at, [client, server], SYN, n, 0);
+        self.segment(at + server_half, [server, client], SYN | ACK, 7 * n, n + 1);
+        self.segment(at + server_half + client_half, [client, server], ACK, n + 1, 7 * n + 1);
+    }
+}
+
+/// Sections of 1, 2 and 5 ms; the clock of beta is 40 s ahead.
+fn captures(folder: &Path, client_at_beta: u8) {
+    let (mut alpha, mut beta) = (Capture::new(), Capture::new());
+    for n in 1..=100u32 {
+        let at = 1_000_000_000_000 + u64::from(n) * 10_000_000;
+        alpha.handshake(n, at, 1, 7_000_000, 1_000_000);
+        beta.handshake(n, at + 40_000_000_000, client_at_beta, 5_000_000, 3_000_300);
+    }
+    fs::write(folder.join("alpha.pcap"), alpha.0).expect("a file");
+    fs::write(folder.join("beta.pcap"), beta.0).expect("a file");
+}
+
+#[test]
+fn two_captures_make_three_sections() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    // Given in the wrong order: it is told by the connections.
+    let output = dwell(folder.path(), &["sections", "beta.pcap", "alpha.pcap", "--json", "--csv", "all.csv"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = lines(&output);
+    assert_eq!(lines.len(), 300);
+    let three: Vec<[&Value; 6]> = lines[..3]
+        .iter()
+        .map(|line| {
+            ["from", "to", "rtt_ns", "rtt_server_side_ns", "rtt_client_side_ns", "consistency_ns"]
+                .map(|key| &line[key])
+        })
+        .collect();
+    let told = |value: &Value| value.to_string();
+    let expected = [
+        ["\"client\"", "\"alpha\"", "1000000", "null", "1000000", "null"],
+        ["\"alpha\"", "\"beta\"", "2000150", "2000000", "2000300", "-300"],
+        ["\"beta\"", "\"server\"", "5000000", "5000000", "null", "null"],
+    ];
+    for (line, expected) in three.iter().zip(expected) {
+        assert_eq!(line.map(told), expected);
+    }
+    assert!(lines.iter().all(|line| line["quality"] == "exact" && line["nat"] == false));
+    let csv = fs::read_to_string(folder.path().join("all.csv")).expect("a file");
+    assert_eq!(csv.lines().count(), 301);
+    assert!(csv.starts_with(
+        "client,client_port,server,server_port,isn_client,isn_server,t_first_ns,section,from,to,"
+    ));
+}
+
+#[test]
+fn the_table_names_the_order_and_who_is_to_blame() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    let output = dwell(
+        folder.path(),
+        &["sections", "b=beta.pcap", "a=alpha.pcap", "--by", "prefix", "--plot", "p.svg"],
+    );
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(told.contains("order from client to server: a, b (100.0 % of 100 connections agree"), "{told}");
+    assert!(told.contains("Blame b to server: 63 % of the median"), "{told}");
+    assert!(told.contains("192.0.2.0/24"), "{told}");
+    let picture = fs::read_to_string(folder.path().join("p.svg")).expect("a picture");
+    assert!(picture.contains("sum of medians") && picture.contains("client to a"));
+    let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--order", "beta,alpha"]);
+    let told = text(&output.stdout);
+    assert!(told.contains("alpha to server") && told.contains("inconsistent"), "{told}");
+}
+
+#[test]
+fn rewritten_addresses_are_joined_by_their_numbers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 77);
+    let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--json"]);
+    let lines = lines(&output);
+    assert_eq!(lines.len(), 300);
+    assert!(lines.iter().all(|line| line["nat"] == true && line["client"] == "192.0.2.1"));
+    assert!(text(&output.stderr).contains("100 of them joined by their sequence numbers alone"));
+}
+
+#[test]
+fn a_warehouse_tells_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+    for (probe, server, client) in
+        [("in", 9_000_000, 1_000_000), ("mid", 6_000_000, 4_000_000), ("out", 1_000_000, 9_000_000)]
+    {
+        let records = (0..50u32)
+            .map(|n| handshake(n, server, client))
+            .filter(|one| probe != "mid" || one.isn_client % 2 == 0);
+        let given_up = BTreeMap::from([("spool full".to_owned(), 3)]);
+        let batch =
+            Batch { probe: probe.to_owned(), epoch: 1, serial: 1, records: records.collect(), given_up };
+        store.keep(&batch).expect("kept");
+    }
+    let output = dwell(folder.path(), &["sections", "--store", "store", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = text(&output.stderr);
+    assert!(told.contains("in, mid, out") && told.contains("in gave up 3 records: spool full"), "{told}");
+    let lines = lines(&output);
+    assert_eq!(lines.len(), 25 * 4 + 25 * 3);
+    let spanning: Vec<&Value> =
+        lines.iter().filter(|line| line["from"] == "in" && line["to"] == "out").collect();
+    assert_eq!(spanning.len(), 25);
+    assert!(spanning.iter().all(|line| line["rtt_ns"] == 8_000_000));
+    let output =
+        dwell(folder.path(), &["sections", "--store", "store", "--order", "in,out", "--by", "minute"]);
+    let told = text(&output.stdout);
+    assert!(
+        told.contains("in to out") && !told.contains("mid") && told.contains("2026-11-21 12:00"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_told_on_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    fs::write(folder.path().join("none.pcap"), Capture::new().0).expect("a file");
+    Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["sections", "alpha.pcap"], 2, "one place has no sections"),
+        (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
+        (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
+        (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
+        (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),
+        (&["sections", "--store", "http://127.0.0.1:1/x"], 2, "DWELL_CLICKHOUSE_USER is not set"),
+        (&["sections", "--store", "empty"], 1, "no probe has sent anything yet"),
+        (&["sections", "a=none.pcap", "b=none.pcap"], 1, "no section could be measured"),
+    ];
+    for (arguments, status, why) in cases {
+        let output = dwell(folder.path(), arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {told}");
+        assert_eq!(told.lines().count(), 1, "{arguments:?}: {told}");
+        assert!(told.contains(why), "{arguments:?}: {told}");
+    }
+}
+
+fn handshake(n: u32, server: i64, client: i64) -> Handshake {
+    let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+    let at = Nanos((20_778 * 86_400 + 43_200) * 1_000_000_000 + i64::from(n));
+    Handshake {
+        client: end(1, 10_000 + n as u16),
+        server: end(9, 443),
+        isn_client: n,
+        isn_server: Some(n + 1),
+        first_at: at,
+        syn_at: Some(at),
+        server_half: Half::Exact(Nanos(server)),
+        client_half: Half::Exact(Nanos(client)),
+        total: Half::Exact(Nanos(server + client)),
+        ending: Ending::Established,
+        syns: 1,
+        syn_acks: 1,
+        flags: Flags::default(),
+    }
+}
