@@ -38,9 +38,15 @@ impl ConnectionKey {
 
 impl IsnKey {
     pub(crate) fn of(handshake: &Handshake) -> Option<Self> {
+        Some(Self::of_pair(handshake.isn_client, handshake.isn_server?))
+    }
+
+    /// Of the client's number and the server's.
+    #[must_use]
+    pub fn of_pair(isn_client: u32, isn_server: u32) -> Self {
         let mut hasher = SipHasher24::new();
-        hasher.write(&handshake.isn_client.to_be_bytes());
-        hasher.write(&handshake.isn_server?.to_be_bytes());
-        Some(Self(hasher.finish()))
+        hasher.write(&isn_client.to_be_bytes());
+        hasher.write(&isn_server.to_be_bytes());
+        Self(hasher.finish())
     }
 }

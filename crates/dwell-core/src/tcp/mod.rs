@@ -13,6 +13,7 @@ mod handshake;
 mod key;
 mod observed;
 mod prefix;
+pub mod section;
 mod segment;
 mod summary;
 pub mod tracker;

@@ -5,12 +5,16 @@ use dwell_core::Nanos;
 use dwell_core::tcp::{Half, Handshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The longest name of a probe.
 pub const MAX_PROBE_NAME: usize = 64;
 
 /// A round trip that is longer than this was never one: TCP gives up long before.
 const MAX_ROUND_TRIP: Nanos = Nanos::from_secs(3_600);
+
+/// From 2000 to 2100: a clock that tells another time was never set.
+const YEARS: Range<Nanos> = Nanos::from_secs(946_684_800)..Nanos::from_secs(4_102_444_800);
 
 /// Records of one probe, kept all or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,23 +44,32 @@ impl Batch {
         Day::of(*times.select_nth_unstable(middle).1)
     }
 
-    /// The records that can be true, and how many cannot, by reason.
-    #[must_use]
-    pub fn admitted(&self) -> (Vec<&Handshake>, BTreeMap<&'static str, u64>) {
+    /// The records that can be true; and what is missing, by reason, as JSON: what the probe gave up, and the records
+    /// that cannot be true.
+    pub(super) fn admitted(&self) -> (Vec<&Handshake>, String) {
         let day = self.day();
-        let mut refused = BTreeMap::new();
-        let admitted = self
-            .records
-            .iter()
-            .filter(|record| {
-                let absurd = absurd(record, day);
-                if let Some(reason) = absurd {
-                    *refused.entry(reason).or_default() += 1;
-                }
-                absurd.is_none()
-            })
-            .collect();
-        (admitted, refused)
+        let mut missing = self.given_up.clone();
+        let admit = |record: &&Handshake| match absurd(record, day) {
+            None => true,
+            Some(reason) => {
+                *missing.entry(reason.to_owned()).or_default() += 1;
+                false
+            }
+        };
+        let admitted = self.records.iter().filter(admit).collect();
+        // A map of numbers by texts is always JSON.
+        (admitted, serde_json::to_string(&missing).unwrap_or_default())
+    }
+
+    /// Its records that cannot be true, by reason: they are counted, not kept.
+    #[must_use]
+    pub fn absurd(&self) -> BTreeMap<&'static str, u64> {
+        let day = self.day();
+        let mut counts = BTreeMap::new();
+        for reason in self.records.iter().filter_map(|record| absurd(record, day)) {
+            *counts.entry(reason).or_default() += 1;
+        }
+        counts
     }
 
     /// Whether its probe has a name that can stand in a statement, a file name and a metric.
@@ -64,19 +77,26 @@ impl Batch {
     /// # Errors
     /// Tells which names can.
     pub fn check(&self) -> Result<(), WarehouseError> {
+        Self::check_name(&self.probe)
+    }
+
+    /// Whether this can name a probe.
+    ///
+    /// # Errors
+    /// Tells what can.
+    pub fn check_name(name: &str) -> Result<(), WarehouseError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-        let fits = (1..=MAX_PROBE_NAME).contains(&self.probe.len());
-        if fits && self.probe.chars().all(plain) {
+        if (1..=MAX_PROBE_NAME).contains(&name.len()) && name.chars().all(plain) {
             return Ok(());
         }
-        Err(WarehouseError::ProbeName { name: self.probe.clone() })
+        Err(WarehouseError::ProbeName { name: name.to_owned() })
     }
 }
 
 /// Why a record cannot be true.
 fn absurd(record: &Handshake, day: Day) -> Option<&'static str> {
     let days = i64::from(Day::of(record.first_at).0) - i64::from(day.0);
-    if days.abs() > 1 {
+    if days.abs() > 1 || !YEARS.contains(&record.first_at) {
         return Some("absurd-time");
     }
     let absurd = |half| match half {

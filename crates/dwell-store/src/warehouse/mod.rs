@@ -4,11 +4,20 @@
 //! one file a day in a folder, and [`ClickHouse`], over HTTP, when one machine is outgrown. Both join by the same SQL.
 
 mod batch;
+mod clickhouse;
 mod day;
 mod error;
+mod join;
+mod row;
+mod sqlite;
 mod store;
 
 pub use batch::{Batch, MAX_PROBE_NAME};
+pub use clickhouse::{At, ClickHouse, Credentials};
 pub use day::{Day, Span};
 pub use error::WarehouseError;
-pub use store::{Account, Joined, Seen, Store};
+pub use sqlite::Sqlite;
+pub use store::{Account, Store};
+
+/// The layout of the tables. Another one has another number.
+const FORMAT: i64 = 1;

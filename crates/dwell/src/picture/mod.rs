@@ -1,5 +1,6 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
+mod cumulative;
 mod delays;
 mod echo;
 mod gaps;
@@ -11,6 +12,7 @@ mod ratios;
 mod sizes;
 mod waterfall;
 
+pub(crate) use cumulative::{Cumulative, Curve};
 pub(crate) use delays::Delays;
 pub(crate) use echo::{Instants, Timeline};
 pub(crate) use gaps::Gaps;

@@ -1,13 +1,13 @@
 //! The run itself: from its source to the tally, the record and the live view.
 
 use super::asked::Asked;
-use crate::verb::ends::Over;
 use super::live::Live;
 use super::source;
 use super::table::missing;
 use super::told::Told;
 use crate::cli::Output;
 use crate::screen::Progress;
+use crate::verb::ends::Over;
 use anyhow::{Context, Result};
 use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
 use dwell_core::{Circumstances, Nanos};

@@ -1,0 +1,187 @@
+//! One connection, section by section.
+
+use super::{Connection, Estimate, Order, Sight};
+use crate::tcp::Quality;
+use crate::unit::Nanos;
+use std::fmt;
+
+/// What the stamps of the coarsest probes resolve: captures with microseconds.
+pub const RESOLUTION: Nanos = Nanos::from_micros(1);
+
+/// An inner section is the difference of two spans, each between two stamps that were cut off at [`RESOLUTION`].
+const ROUNDING: Nanos = Nanos(2 * RESOLUTION.0);
+
+/// An end of a section.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Who opened the connections.
+    Client,
+    /// The probe of this rank, 0 next to the client.
+    Probe(usize),
+    /// Who was asked.
+    Server,
+}
+
+/// How far the figure of a section can be trusted.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SectionQuality {
+    /// All that can be known of it is exact.
+    Exact,
+    /// An inner one of which one estimate is known: nothing checks it.
+    OneSided,
+    /// It takes so long or shorter.
+    UpperBound,
+    /// It takes so long or longer.
+    LowerBound,
+    /// An estimate is negative beyond what the stamps resolve, or beyond a bound: told as it is.
+    Inconsistent,
+    /// A half that it needs may be to the first segment or to its repetition: withheld.
+    Ambiguous,
+    /// The connection was refused.
+    Refused,
+    /// A half that it needs was not seen.
+    Unfinished,
+}
+
+impl SectionQuality {
+    /// Its name in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::OneSided => "one-sided",
+            Self::UpperBound => "upper-bound",
+            Self::LowerBound => "lower-bound",
+            Self::Inconsistent => "inconsistent",
+            Self::Ambiguous => "ambiguous",
+            Self::Refused => "refused",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+impl fmt::Display for SectionQuality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What one connection says of one section.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Its end towards the client.
+    pub from: Place,
+    /// Its end towards the server.
+    pub to: Place,
+    /// Its round trip: the mean of both estimates, or the one there is, or a bound as [`Self::quality`] says.
+    pub rtt: Option<Nanos>,
+    /// From the halves towards the server.
+    pub server_side: Estimate,
+    /// From the halves towards the client.
+    pub client_side: Estimate,
+    /// The first less the second, where both are exact.
+    pub consistency: Option<Nanos>,
+    /// How far it can be trusted.
+    pub quality: SectionQuality,
+}
+
+impl Section {
+    /// Its round trip, where that is a value and not a bound, be it consistent or not.
+    #[must_use]
+    pub fn measured(&self) -> Option<Nanos> {
+        use SectionQuality::{Exact, Inconsistent, OneSided};
+        self.rtt.filter(|_| matches!(self.quality, Exact | OneSided | Inconsistent))
+    }
+}
+
+/// The sections that a connection tells, from client to server. Where a probe did not see it, one section spans both
+/// that the probe would have parted.
+#[must_use]
+pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
+    let seen: Vec<(Place, &Sight)> = order
+        .probes()
+        .iter()
+        .enumerate()
+        .filter_map(|(rank, probe)| Some((Place::Probe(rank), connection.by(*probe)?)))
+        .collect();
+    let (Some((first, nearest)), Some((last, farthest))) = (seen.first(), seen.last()) else {
+        return Vec::new();
+    };
+    let mut sections = vec![outer(Place::Client, *first, Estimate::whole(nearest.client), nearest, false)];
+    for pair in seen.windows(2) {
+        let ((from, one), (to, two)) = (pair[0], pair[1]);
+        sections.push(inner(from, to, one, two));
+    }
+    sections.push(outer(*last, Place::Server, Estimate::whole(farthest.server), farthest, true));
+    sections
+}
+
+fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bool) -> Section {
+    let (rtt, quality) = match whole {
+        // A refusal took as long as an answer would, but is a host's word, not a connection's.
+        _ if sight.quality == Quality::Refused => (None, SectionQuality::Refused),
+        Estimate::Exact(time) if time < Nanos(-RESOLUTION.0) => (Some(time), SectionQuality::Inconsistent),
+        Estimate::Exact(time) => (Some(time), SectionQuality::Exact),
+        Estimate::AtMost(time) => (Some(time), SectionQuality::UpperBound),
+        Estimate::AtLeast(time) => (Some(time), SectionQuality::LowerBound),
+        Estimate::Unknown => (None, withheld(&[sight])),
+    };
+    let (server_side, client_side) =
+        if server_side { (whole, Estimate::Unknown) } else { (Estimate::Unknown, whole) };
+    Section { from, to, rtt, server_side, client_side, consistency: None, quality }
+}
+
+fn inner(from: Place, to: Place, one: &Sight, two: &Sight) -> Section {
+    let server_side = Estimate::between(one.server, two.server);
+    let client_side = Estimate::between(two.client, one.client);
+    let negative = |time: Nanos| time < Nanos(-ROUNDING.0);
+    let contradicts = |exact: Nanos, other: Estimate| match other {
+        Estimate::AtMost(bound) => exact > bound + ROUNDING,
+        Estimate::AtLeast(bound) => exact + ROUNDING < bound,
+        Estimate::Unknown | Estimate::Exact(_) => false,
+    };
+    let (rtt, quality) = match (server_side, client_side) {
+        _ if one.quality == Quality::Refused || two.quality == Quality::Refused => {
+            (None, SectionQuality::Refused)
+        }
+        (Estimate::Exact(a), Estimate::Exact(b)) => {
+            let wrong = negative(a) || negative(b);
+            (Some(mean(a, b)), if wrong { SectionQuality::Inconsistent } else { SectionQuality::Exact })
+        }
+        (Estimate::Exact(time), other) | (other, Estimate::Exact(time)) => {
+            let wrong = negative(time) || contradicts(time, other);
+            (Some(time), if wrong { SectionQuality::Inconsistent } else { SectionQuality::OneSided })
+        }
+        (Estimate::AtMost(a), Estimate::AtMost(b)) => upper(a.min(b)),
+        (Estimate::AtMost(bound), _) | (_, Estimate::AtMost(bound)) => upper(bound),
+        (Estimate::AtLeast(a), Estimate::AtLeast(b)) => (Some(a.max(b)), SectionQuality::LowerBound),
+        (Estimate::AtLeast(bound), _) | (_, Estimate::AtLeast(bound)) => {
+            (Some(bound), SectionQuality::LowerBound)
+        }
+        (Estimate::Unknown, Estimate::Unknown) => (None, withheld(&[one, two])),
+    };
+    let consistency = server_side.exact().zip(client_side.exact()).map(|(a, b)| a - b);
+    Section { from, to, rtt, server_side, client_side, consistency, quality }
+}
+
+/// A round trip cannot be shorter than nothing: an upper bound below that contradicts itself.
+fn upper(bound: Nanos) -> (Option<Nanos>, SectionQuality) {
+    if bound < Nanos(-ROUNDING.0) {
+        (None, SectionQuality::Inconsistent)
+    } else {
+        (Some(bound), SectionQuality::UpperBound)
+    }
+}
+
+fn mean(a: Nanos, b: Nanos) -> Nanos {
+    Nanos(((i128::from(a.0) + i128::from(b.0)) / 2) as i64)
+}
+
+fn withheld(sights: &[&Sight]) -> SectionQuality {
+    let any = |quality| sights.iter().any(|sight| sight.quality == quality);
+    if any(Quality::Ambiguous) { SectionQuality::Ambiguous } else { SectionQuality::Unfinished }
+}
+
+#[cfg(test)]
+#[path = "split_tests.rs"]
+mod tests;

@@ -1,0 +1,197 @@
+//! ClickHouse, over HTTP: one server, or a cluster in which a connection's key says on which shard it is.
+//!
+//! A batch that reached some shards only is sent again, and what is there twice counts once: the tables replace, and no
+//! statement minds a double that is not replaced yet.
+
+mod at;
+mod schema;
+mod wire;
+
+pub use at::{At, Credentials};
+
+use super::row::{ENDS, Row};
+use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
+use dwell_core::Nanos;
+use dwell_core::tcp::section::Connection;
+use schema::{BATCHES, HANDSHAKES};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use wire::{Rows, Wire};
+
+/// A warehouse on ClickHouse.
+#[derive(Debug)]
+pub struct ClickHouse {
+    wire: Wire,
+}
+
+impl ClickHouse {
+    /// On these servers, with our tables, which are made where they are not there.
+    ///
+    /// # Errors
+    /// When a server cannot be had, or holds tables of another version.
+    pub fn create(at: At, credentials: Credentials) -> Result<Self, WarehouseError> {
+        let wire = Wire::new(at, credentials);
+        wire.hosts().try_for_each(|host| schema::make(&wire, host))?;
+        Self::checked(wire)
+    }
+
+    /// On these servers, where our tables are.
+    ///
+    /// # Errors
+    /// When the first server cannot be had, or holds none of our tables, or those of another version.
+    pub fn open(at: At, credentials: Credentials) -> Result<Self, WarehouseError> {
+        let wire = Wire::new(at, credentials);
+        let place = format!("http://{}/{}", wire.first(), wire.at().database);
+        let there = format!("EXISTS TABLE {HANDSHAKES} FORMAT RowBinary");
+        let mut byte = [0];
+        wire.send(wire.first(), "look for our tables", &there, &[])?.fill(&mut byte)?;
+        if byte == [0] {
+            return Err(WarehouseError::Absent { place });
+        }
+        Self::checked(wire)
+    }
+
+    fn checked(wire: Wire) -> Result<Self, WarehouseError> {
+        for host in wire.hosts() {
+            let found = schema::format(&wire, host)?;
+            if found != FORMAT {
+                let place = format!("http://{host}/{}", wire.at().database);
+                return Err(WarehouseError::Version { place, found, known: FORMAT });
+            }
+        }
+        Ok(Self { wire })
+    }
+
+    fn ask(&self, statement: &str) -> Result<Rows, WarehouseError> {
+        self.wire.send(self.wire.first(), "read", &format!("{statement} FORMAT RowBinary"), &[])
+    }
+
+    fn insert(&self, table: &str, rows: &[u8]) -> Result<(), WarehouseError> {
+        let statement = format!("INSERT INTO {table} FORMAT RowBinary");
+        self.wire.send(self.wire.first(), "keep the batch", &statement, rows).map(drop)
+    }
+}
+
+impl Store for ClickHouse {
+    fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
+        batch.check()?;
+        let day = batch.day();
+        let (admitted, given_up) = batch.admitted();
+        let mut rows = Vec::with_capacity(160 * admitted.len());
+        for record in admitted {
+            put(&mut rows, day, &batch.probe, &Row::of(record));
+        }
+        if !rows.is_empty() {
+            self.insert(HANDSHAKES, &rows)?;
+        }
+        rows.clear();
+        rows.extend_from_slice(&day.0.to_le_bytes());
+        put_text(&mut rows, batch.probe.as_bytes());
+        rows.extend_from_slice(&batch.epoch.to_le_bytes());
+        rows.extend_from_slice(&batch.serial.to_le_bytes());
+        put_text(&mut rows, given_up.as_bytes());
+        // The last, so that what is counted as kept is there.
+        self.insert(BATCHES, &rows)
+    }
+
+    fn connections(
+        &mut self,
+        probes: &[String],
+        span: Span,
+        take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+    ) -> Result<(), WarehouseError> {
+        probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
+        let mut rows = self.ask(&join::statement(HANDSHAKES, probes, span))?;
+        // The length of the ends, the ends, the first instant, three numbers a probe.
+        let mut row = vec![0; 1 + ENDS + 8 + 24 * probes.len()];
+        while rows.fill(&mut row)? {
+            let Some(connection) = joined(&row) else {
+                return Err(rows.failed(String::from_utf8_lossy(&row).into_owned()));
+            };
+            if span.holds(connection.first_at) && take(connection).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+        let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
+        let mut rows =
+            self.ask(&format!("SELECT probe, max(given_up) FROM {BATCHES} GROUP BY probe, epoch, serial"))?;
+        while let Some(probe) = rows.text()? {
+            let account = accounts.entry(probe).or_default();
+            account.batches += 1;
+            let given_up = rows.text()?.unwrap_or_default();
+            account.give_up(&given_up).map_err(|error| rows.failed(error.to_string()))?;
+        }
+        let mut rows = self.ask(&format!(
+            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} GROUP BY key, probe) GROUP BY probe"
+        ))?;
+        while let Some(probe) = rows.text()? {
+            accounts.entry(probe).or_default().records = rows.number()?.unwrap_or(0).unsigned_abs();
+        }
+        Ok(accounts)
+    }
+
+    fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {
+        let mut days = Vec::new();
+        let mut rows = self.ask(&format!("SELECT DISTINCT toInt64(day) FROM {BATCHES}"))?;
+        while let Some(day) = rows.number()? {
+            days.push(Day(day as i32));
+        }
+        days.sort_unstable();
+        days.dedup();
+        Ok(days)
+    }
+
+    fn drop_day(&mut self, day: Day) -> Result<(), WarehouseError> {
+        self.wire.hosts().try_for_each(|host| schema::drop_day(&self.wire, host, day))
+    }
+}
+
+/// A row of the join.
+fn joined(row: &[u8]) -> Option<Connection> {
+    let (length, row) = row.split_first()?;
+    if usize::from(*length) != ENDS {
+        return None;
+    }
+    let (ends, row) = row.split_at_checked(ENDS)?;
+    let number = |bytes: &[u8]| bytes.try_into().map(i64::from_le_bytes).ok();
+    let (first_at, row) = row.split_at_checked(8)?;
+    let columns = row.chunks_exact(24).map(|three| {
+        let mut columns = [0; 3];
+        for (column, bytes) in columns.iter_mut().zip(three.chunks_exact(8)) {
+            *column = number(bytes).unwrap_or(0);
+        }
+        columns
+    });
+    let connection = join::connection(ends, number(first_at)?, columns)?;
+    Some(connection).filter(|connection| connection.first_at > Nanos(i64::MIN))
+}
+
+fn put(rows: &mut Vec<u8>, day: Day, probe: &str, row: &Row) {
+    rows.extend_from_slice(&day.0.to_le_bytes());
+    rows.extend_from_slice(&row.key.to_le_bytes());
+    rows.extend_from_slice(&row.isn_key.to_le_bytes());
+    put_text(rows, probe.as_bytes());
+    put_text(rows, &row.ends);
+    for number in
+        [row.first_at, row.syn_at, row.marks].iter().chain(&row.server).chain(&row.client).chain(&row.total)
+    {
+        rows.extend_from_slice(&number.to_le_bytes());
+    }
+    rows.extend_from_slice(&row.syns.to_le_bytes());
+    rows.extend_from_slice(&row.syn_acks.to_le_bytes());
+}
+
+/// A text with its length before it, in groups of seven bits.
+fn put_text(rows: &mut Vec<u8>, text: &[u8]) {
+    let mut length = text.len();
+    while length >= 0x80 {
+        rows.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    rows.push(length as u8);
+    rows.extend_from_slice(text);
+}

@@ -1,0 +1,84 @@
+//! The tables.
+
+use super::wire::Wire;
+use crate::warehouse::{Day, FORMAT, WarehouseError};
+
+/// The records: of one server, its own; of a cluster, those of all its shards.
+pub(super) const HANDSHAKES: &str = "dwell_handshakes";
+
+/// What batches were kept, likewise.
+pub(super) const BATCHES: &str = "dwell_batches";
+
+/// Which layout the tables have.
+const VERSION: &str = "dwell_format";
+
+/// Of a cluster, what one shard holds has this after its name.
+const SHARD: &str = "_shard";
+
+/// A table: its name, its columns, by which it is ordered and replaced, by which it is spread over shards.
+const TABLES: [(&str, &str, &str, &str); 2] = [
+    (
+        HANDSHAKES,
+        "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, \
+         server_ns Int64, server_or_ns Int64, client_ns Int64, client_or_ns Int64, total_ns Int64, total_or_ns Int64, \
+         syns UInt16, syn_acks UInt16",
+        "key, probe",
+        "key",
+    ),
+    (
+        BATCHES,
+        "day Int32, probe String, epoch UInt64, serial UInt64, given_up String",
+        "probe, epoch, serial",
+        "epoch",
+    ),
+];
+
+const MAKE: &str = "make our tables";
+
+/// Makes what is not there.
+pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
+    let at = wire.at();
+    wire.tell(host, MAKE, &format!("CREATE TABLE IF NOT EXISTS {VERSION} (format Int64) ENGINE = TinyLog"))?;
+    if format(wire, host)? == 0 {
+        wire.send(host, MAKE, &format!("INSERT INTO {VERSION} FORMAT RowBinary"), &FORMAT.to_le_bytes())?;
+    }
+    for (name, columns, order, shard) in TABLES {
+        let own = if at.cluster.is_some() { format!("{name}{SHARD}") } else { name.to_owned() };
+        wire.tell(
+            host,
+            MAKE,
+            &format!(
+                "CREATE TABLE IF NOT EXISTS {own} ({columns}) \
+                 ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY ({order})"
+            ),
+        )?;
+        if let Some(cluster) = &at.cluster {
+            let database = &at.database;
+            wire.tell(
+                host,
+                MAKE,
+                &format!(
+                    "CREATE TABLE IF NOT EXISTS {name} ({columns}) \
+                     ENGINE = Distributed('{cluster}', '{database}', '{own}', {shard})"
+                ),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The layout of a server's tables; 0 while there are none.
+pub(super) fn format(wire: &Wire, host: &str) -> Result<i64, WarehouseError> {
+    let statement = format!("SELECT max(format) FROM {VERSION} FORMAT RowBinary");
+    Ok(wire.send(host, "read the version of our tables", &statement, &[])?.number()?.unwrap_or(0))
+}
+
+/// Forgets a day.
+pub(super) fn drop_day(wire: &Wire, host: &str, day: Day) -> Result<(), WarehouseError> {
+    let shard = if wire.at().cluster.is_some() { SHARD } else { "" };
+    // The batches last: while they are there, the day still shows as one to drop.
+    for (name, ..) in TABLES {
+        wire.tell(host, "drop the day", &format!("ALTER TABLE {name}{shard} DROP PARTITION {}", day.0))?;
+    }
+    Ok(())
+}

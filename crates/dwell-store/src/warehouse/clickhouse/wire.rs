@@ -1,0 +1,148 @@
+//! Statements to a server, and rows from it.
+
+use super::{At, Credentials};
+use crate::warehouse::WarehouseError;
+use std::io::{BufReader, ErrorKind, Read};
+use std::time::Duration;
+
+/// A server that does not answer a call within this is none.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Servers, as one is spoken to.
+#[derive(Debug)]
+pub(super) struct Wire {
+    agent: ureq::Agent,
+    at: At,
+    credentials: Credentials,
+}
+
+impl Wire {
+    pub(super) fn new(at: At, credentials: Credentials) -> Self {
+        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(CONNECT));
+        Self { agent: config.build().new_agent(), at, credentials }
+    }
+
+    pub(super) const fn at(&self) -> &At {
+        &self.at
+    }
+
+    /// Every host.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.at.hosts.iter().map(String::as_str)
+    }
+
+    /// The host that is asked.
+    pub(super) fn first(&self) -> &str {
+        &self.at.hosts[0]
+    }
+
+    /// A statement, with data for one that wants it.
+    pub(super) fn send(
+        &self,
+        host: &str,
+        doing: &'static str,
+        statement: &str,
+        data: &[u8],
+    ) -> Result<Rows, WarehouseError> {
+        let place = format!("http://{host}/{}", self.at.database);
+        let failed = |why: String| WarehouseError::Failed { place: place.clone(), doing, why };
+        let request = self
+            .agent
+            .post(format!("http://{host}/"))
+            .header("X-ClickHouse-User", &self.credentials.user)
+            .header("X-ClickHouse-Key", &self.credentials.password)
+            .query("database", &self.at.database)
+            // What is acknowledged has reached its shard; and a connection's rows are all on one.
+            .query("insert_distributed_sync", "1")
+            .query("distributed_group_by_no_merge", "1");
+        // A statement without data is the body itself: it may be longer than an address can be.
+        let sent = if data.is_empty() {
+            request.send(statement.as_bytes())
+        } else {
+            request.query("query", statement).send(data)
+        };
+        let response = sent.map_err(|error| failed(error.to_string()))?;
+        let status = response.status();
+        let mut reader = BufReader::with_capacity(1 << 18, response.into_body().into_reader());
+        if status.is_success() {
+            return Ok(Rows { reader: Box::new(reader), place, doing });
+        }
+        let mut said = String::new();
+        let _ = reader.by_ref().take(2_000).read_to_string(&mut said);
+        // "Code: 243" of ClickHouse, and what the system says of a full disk.
+        if said.contains("Cannot reserve") || said.contains("No space left on device") {
+            return Err(WarehouseError::DiskFull { place });
+        }
+        Err(failed(format!("{status}: {}", said.trim())))
+    }
+
+    /// A statement that answers nothing.
+    pub(super) fn tell(
+        &self,
+        host: &str,
+        doing: &'static str,
+        statement: &str,
+    ) -> Result<(), WarehouseError> {
+        self.send(host, doing, statement, &[]).map(drop)
+    }
+}
+
+/// An answer in the format RowBinary.
+pub(super) struct Rows {
+    reader: Box<dyn Read + Send>,
+    place: String,
+    doing: &'static str,
+}
+
+impl Rows {
+    /// Fills `row`; false when there is none left.
+    pub(super) fn fill(&mut self, row: &mut [u8]) -> Result<bool, WarehouseError> {
+        let mut got = 0;
+        while got < row.len() {
+            match self.reader.read(&mut row[got..]) {
+                Ok(0) if got == 0 => return Ok(false),
+                Ok(0) => {
+                    return Err(self.failed(format!("cut off: {}", String::from_utf8_lossy(&row[..got]))));
+                }
+                Ok(more) => got += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error.to_string())),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The next text; `None` when no row is left.
+    pub(super) fn text(&mut self) -> Result<Option<String>, WarehouseError> {
+        let mut length = 0usize;
+        let mut byte = [0];
+        for shift in (0..28).step_by(7) {
+            if !self.fill(&mut byte)? {
+                return if shift == 0 { Ok(None) } else { Err(self.failed("cut off".to_owned())) };
+            }
+            length |= usize::from(byte[0] & 0x7f) << shift;
+            if byte[0] < 0x80 {
+                break;
+            }
+        }
+        let mut text = vec![0; length];
+        if length > 0 && !self.fill(&mut text)? {
+            return Err(self.failed("cut off".to_owned()));
+        }
+        String::from_utf8(text).map(Some).map_err(|error| self.failed(error.to_string()))
+    }
+
+    /// The next number of 64 bits; `None` when no row is left.
+    pub(super) fn number(&mut self) -> Result<Option<i64>, WarehouseError> {
+        let mut bytes = [0; 8];
+        Ok(self.fill(&mut bytes)?.then(|| i64::from_le_bytes(bytes)))
+    }
+
+    /// What a server said in the middle of an answer stands in its place.
+    pub(super) fn failed(&mut self, mut why: String) -> WarehouseError {
+        let mut rest = Vec::new();
+        let _ = self.reader.by_ref().take(400).read_to_end(&mut rest);
+        why += String::from_utf8_lossy(&rest).trim();
+        WarehouseError::Failed { place: self.place.clone(), doing: self.doing, why }
+    }
+}

@@ -1,0 +1,124 @@
+//! SQLite: one file a day, so that forgetting a day is deleting a file.
+
+mod file;
+mod read;
+
+use super::{Account, Batch, Day, Span, Store, WarehouseError};
+use dwell_core::tcp::section::Connection;
+use file::{DayFile, failed};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Ends of the files' names.
+const SUFFIX: &str = ".sqlite";
+
+/// A warehouse in a folder.
+#[derive(Debug)]
+pub struct Sqlite {
+    folder: PathBuf,
+    /// The file that was written last: the next batch is of the same day, as a rule.
+    open: Option<(Day, DayFile)>,
+}
+
+impl Sqlite {
+    /// In this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(folder: &Path) -> Result<Self, WarehouseError> {
+        fs::create_dir_all(folder).map_err(|error| io_failed(folder, "make the folder", &error))?;
+        Ok(Self { folder: folder.to_owned(), open: None })
+    }
+
+    /// One that is there.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn open(folder: &Path) -> Result<Self, WarehouseError> {
+        if !folder.is_dir() {
+            return Err(WarehouseError::Absent { place: folder.display().to_string() });
+        }
+        Ok(Self { folder: folder.to_owned(), open: None })
+    }
+
+    fn file(&self, day: Day) -> PathBuf {
+        self.folder.join(format!("{day}{SUFFIX}"))
+    }
+}
+
+impl Store for Sqlite {
+    fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
+        batch.check()?;
+        let day = batch.day();
+        let mut file = match self.open.take() {
+            Some((open, file)) if open == day && self.file(day).exists() => file,
+            _ => DayFile::create(&self.file(day))?,
+        };
+        file.keep(batch)?;
+        self.open = Some((day, file));
+        Ok(())
+    }
+
+    fn connections(
+        &mut self,
+        probes: &[String],
+        span: Span,
+        take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+    ) -> Result<(), WarehouseError> {
+        probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
+        let days = self.days()?;
+        for window in read::windows(&days, span) {
+            let files: Vec<PathBuf> = window.days.iter().map(|day| self.file(*day)).collect();
+            if read::connections(&files, probes, window.span, take)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+        let mut accounts = BTreeMap::new();
+        for day in self.days()? {
+            DayFile::open(&self.file(day))?.accounts(&mut accounts)?;
+        }
+        Ok(accounts)
+    }
+
+    fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {
+        let listed = |error: io::Error| io_failed(&self.folder, "list the folder", &error);
+        let mut days = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(listed)? {
+            let name = entry.map_err(listed)?.file_name();
+            days.extend(name.to_str().and_then(|name| Day::parse(name.strip_suffix(SUFFIX)?)));
+        }
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    fn drop_day(&mut self, day: Day) -> Result<(), WarehouseError> {
+        if self.open.as_ref().is_some_and(|(open, _)| *open == day) {
+            self.open = None;
+        }
+        let file = self.file(day);
+        // What belongs to the file must not be left to one that takes its name; the file itself goes last, so that a
+        // process which dies meanwhile leaves something to drop.
+        for end in ["-wal", "-shm", ""] {
+            let mut name = file.clone().into_os_string();
+            name.push(end);
+            match fs::remove_file(&name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(io_failed(&file, "remove it", &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn io_failed(place: &Path, doing: &'static str, error: &io::Error) -> WarehouseError {
+    failed(place, doing, error.to_string())
+}

@@ -1,0 +1,154 @@
+//! The join, over the files of some days.
+
+use super::file::{DayFile, PARTS, damaged, table, told};
+use crate::warehouse::{Day, Span, WarehouseError, join};
+use dwell_core::Nanos;
+use dwell_core::tcp::section::Connection as Joined;
+use rusqlite::Connection;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+/// SQLite attaches ten files at most: those of so many days, and of one day before and one after, because a batch is
+/// kept under one day, and the probes' clocks differ.
+const WINDOW: i32 = 8;
+
+/// So many connections go from thread to thread at once.
+const CHUNK: usize = 4_096;
+
+/// Days that are joined at once.
+pub(super) struct Window {
+    pub(super) span: Span,
+    pub(super) days: Vec<Day>,
+}
+
+/// The span in windows; in each the days whose files may hold what belongs to it.
+pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
+    let (Some(first), Some(last)) = (days.first(), days.last()) else { return Vec::new() };
+    let mut windows = Vec::new();
+    let mut start = first.0.max(Day::of(span.from).0) - 1;
+    while start <= last.0 + 1 {
+        let near = |day: &&Day| (start - 1..=start + WINDOW).contains(&day.0);
+        let near: Vec<Day> = days.iter().filter(near).copied().collect();
+        let held = Span {
+            from: Day(start).start().max(span.from),
+            until: Day(start.saturating_add(WINDOW)).start().min(span.until),
+        };
+        if held.from < held.until && !near.is_empty() {
+            windows.push(Window { span: held, days: near });
+        }
+        start += WINDOW;
+    }
+    windows
+}
+
+/// The connections of a window.
+pub(super) fn connections(
+    files: &[PathBuf],
+    probes: &[String],
+    span: Span,
+    take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, WarehouseError> {
+    files.iter().try_for_each(|file| DayFile::open(file).map(drop))?;
+    let next = AtomicU64::new(0);
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(2 * workers);
+        for _ in 0..workers {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                if let Err(error) = work(files, probes, span, next, &sender) {
+                    // Nobody listens any more: then nobody wants to know.
+                    let _ = sender.send(Err(error));
+                }
+            });
+        }
+        drop(sender);
+        for chunk in &receiver {
+            for connection in chunk? {
+                if take(connection).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+type Chunk = Result<Vec<Joined>, WarehouseError>;
+
+/// Joins part after part, until there are none or nobody listens.
+fn work(
+    files: &[PathBuf],
+    probes: &[String],
+    span: Span,
+    next: &AtomicU64,
+    sender: &SyncSender<Chunk>,
+) -> Result<(), WarehouseError> {
+    let Some(first) = files.first() else { return Ok(()) };
+    let sql = |error| told(first, "read it", error);
+    let database = Connection::open_in_memory().map_err(sql)?;
+    for (place, file) in files.iter().enumerate() {
+        let text = format!("ATTACH ? AS day{place}");
+        database.execute(&text, [file.to_string_lossy()]).map_err(|error| told(file, "read it", error))?;
+    }
+    loop {
+        let part = next.fetch_add(1, Ordering::Relaxed);
+        if part >= PARTS {
+            return Ok(());
+        }
+        if join_part(&database, first, &source(files.len(), part), probes, span, sender)?.is_break() {
+            return Ok(());
+        }
+    }
+}
+
+/// The part's table, or those of all days.
+fn source(files: usize, part: u64) -> String {
+    let each: Vec<String> = (0..files).map(|place| format!("day{place}.{}", table(part))).collect();
+    match each.as_slice() {
+        [one] => one.clone(),
+        several => {
+            let several: Vec<String> =
+                several.iter().map(|one| format!("SELECT {} FROM {one}", join::READ)).collect();
+            format!("({})", several.join(" UNION ALL "))
+        }
+    }
+}
+
+fn join_part(
+    database: &Connection,
+    file: &Path,
+    source: &str,
+    probes: &[String],
+    span: Span,
+    sender: &SyncSender<Chunk>,
+) -> Result<ControlFlow<()>, WarehouseError> {
+    let sql = |error| told(file, "join", error);
+    let mut statement = database.prepare(&join::statement(source, probes, span)).map_err(sql)?;
+    let mut rows = statement.query([]).map_err(sql)?;
+    let mut chunk = Vec::with_capacity(CHUNK);
+    let mut columns = vec![[0i64; 3]; probes.len()];
+    while let Some(row) = rows.next().map_err(sql)? {
+        let first_at: i64 = row.get(1).map_err(sql)?;
+        if !span.holds(Nanos(first_at)) {
+            continue;
+        }
+        for (place, column) in columns.iter_mut().flatten().enumerate() {
+            *column = row.get(2 + place).map_err(sql)?;
+        }
+        let ends = row.get_ref(0).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
+        let joined = join::connection(ends, first_at, columns.iter().copied())
+            .ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?;
+        chunk.push(joined);
+        if chunk.len() == CHUNK
+            && sender.send(Ok(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK)))).is_err()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    let told = sender.send(Ok(chunk));
+    Ok(if told.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+}

@@ -1,0 +1,160 @@
+//! What can befall a folder of files.
+
+use crate::sample::{NOON, batch, handshake};
+use dwell_store::warehouse::{Batch, Span, Sqlite, Store, WarehouseError};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn filled(folder: &Path) -> PathBuf {
+    let mut store = Sqlite::create(folder).expect("a warehouse");
+    store.keep(&batch("a", 1, (0..2_000).map(|n| handshake(n, NOON, 5, 6)).collect())).expect("kept");
+    folder.join("2026-11-21.sqlite")
+}
+
+fn read(folder: &Path) -> Result<usize, WarehouseError> {
+    let mut count = 0;
+    let mut store = Sqlite::open(folder)?;
+    store.connections(&["a".to_owned()], Span::ALL, &mut |_| {
+        count += 1;
+        ControlFlow::Continue(())
+    })?;
+    Ok(count)
+}
+
+#[test]
+fn a_day_is_a_file_that_any_sqlite_reads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = filled(folder.path());
+    let connection = rusqlite::Connection::open(file).expect("open");
+    let count: i64 = connection
+        .query_row("SELECT count(*) FROM handshakes WHERE probe = 'a' AND server_ns = 5", [], |row| {
+            row.get(0)
+        })
+        .expect("a count");
+    assert_eq!(count, 2_000);
+}
+
+#[test]
+fn a_file_of_another_version_is_not_touched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = filled(folder.path());
+    let connection = rusqlite::Connection::open(file).expect("open");
+    connection.pragma_update(None, "user_version", 7).expect("set");
+    drop(connection);
+    let wrong = |error: &WarehouseError| matches!(error, WarehouseError::Version { found: 7, .. });
+    assert!(wrong(&read(folder.path()).expect_err("another version")));
+    let mut store = Sqlite::create(folder.path()).expect("a warehouse");
+    assert!(wrong(&store.keep(&batch("a", 2, vec![handshake(1, NOON, 5, 6)])).expect_err("another version")));
+}
+
+#[test]
+fn a_damaged_file_is_told() {
+    for damage in ["text", "cut", "overwritten", "foreign"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = filled(folder.path());
+        let whole = fs::read(&file).expect("its bytes");
+        match damage {
+            "text" => fs::write(&file, "not a database, but long enough to be taken for one".repeat(50)),
+            "cut" => fs::write(&file, &whole[..whole.len() / 2]),
+            "overwritten" => {
+                let mut bytes = whole;
+                let end = bytes.len();
+                bytes[end / 4..].fill(0xa5);
+                fs::write(&file, bytes)
+            }
+            _ => {
+                fs::remove_file(&file).expect("removed");
+                let other = rusqlite::Connection::open(&file).expect("open");
+                other.execute_batch("CREATE TABLE x (y)").expect("made");
+                Ok(())
+            }
+        }
+        .expect("damaged");
+        let error = read(folder.path()).expect_err(damage);
+        assert!(matches!(error, WarehouseError::Damaged { .. }), "{damage}: {error}");
+        assert!(error.to_string().contains("2026-11-21.sqlite"), "{damage}: {error}");
+    }
+}
+
+#[test]
+fn two_writers_and_a_reader_do_not_mind_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    filled(folder.path());
+    std::thread::scope(|scope| {
+        for probe in ["a", "b"] {
+            let folder = folder.path();
+            scope.spawn(move || {
+                let mut store = Sqlite::open(folder).expect("a warehouse");
+                for serial in 10..30 {
+                    let records = (0..50).map(|n| handshake(serial as u32 * 100 + n, NOON, 5, 6)).collect();
+                    store.keep(&batch(probe, serial, records)).expect("kept");
+                }
+            });
+        }
+        let mut last = 0;
+        for _ in 0..10 {
+            let now = read(folder.path()).expect("read");
+            assert!(now >= last.max(2_000), "{now} after {last}");
+            last = now;
+        }
+    });
+    let mut store = Sqlite::open(folder.path()).expect("a warehouse");
+    let accounts = store.accounts().expect("accounts");
+    assert_eq!((accounts["a"].batches, accounts["b"].batches), (21, 20));
+    assert_eq!(accounts["b"].records, 1_000);
+}
+
+/// Where the test of the full disk has mounted its small one.
+const SMALL: &str = "DWELL_TEST_SMALL_DISK";
+
+#[test]
+fn nothing_is_kept_on_a_full_disk_and_all_of_it_later() {
+    if let Ok(folder) = std::env::var(SMALL) {
+        return on_a_small_disk(Path::new(&folder));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // The mount is seen by the child alone, and gone with it.
+    let script = r#"mount -t tmpfs -o size=4m none "$0" && exec "$@""#;
+    let status = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(folder.path())
+        .arg(std::env::current_exe().expect("our name"))
+        .args(["--exact", "sqlite::nothing_is_kept_on_a_full_disk_and_all_of_it_later"])
+        .env(SMALL, folder.path())
+        .status()
+        .expect("unshare");
+    assert!(status.success());
+}
+
+fn on_a_small_disk(folder: &Path) {
+    let mut store = Sqlite::create(folder).expect("a warehouse");
+    let of = |serial: u64| {
+        let records = (0..2_000).map(|n| handshake(serial as u32 * 2_000 + n, NOON, 5, 6)).collect();
+        batch("a", serial, records)
+    };
+    let full = (0..100).find_map(|serial| store.keep(&of(serial)).err().map(|error| (serial, error)));
+    let (kept, error) = full.expect("4 MiB hold less than 200,000 records");
+    assert!(matches!(error, WarehouseError::DiskFull { .. }), "{error}");
+    assert!(kept > 1);
+    assert!(store.keep(&of(kept)).is_err(), "still full");
+    drop(store);
+    assert_eq!(read(folder).expect("what was kept"), 2_000 * kept as usize);
+    // The same with room again.
+    let roomy = Command::new("mount").args(["-o", "remount,size=64m"]).arg(folder).status().expect("mount");
+    assert!(roomy.success());
+    let mut store = Sqlite::create(folder).expect("a warehouse");
+    store.keep(&of(kept)).expect("kept now");
+    assert_eq!(read(folder).expect("all"), 2_000 * (kept + 1) as usize);
+}
+
+#[test]
+fn an_absent_folder_is_told_and_an_empty_batch_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(matches!(Sqlite::open(&folder.path().join("nowhere")), Err(WarehouseError::Absent { .. })));
+    let mut store = Sqlite::create(folder.path()).expect("a warehouse");
+    store.keep(&Batch { probe: "a".to_owned(), ..Batch::default() }).expect("kept");
+    assert_eq!(store.accounts().expect("accounts")["a"].batches, 1);
+    assert_eq!(read(folder.path()).expect("read"), 0);
+}

@@ -1,0 +1,221 @@
+//! What every warehouse must do.
+
+use crate::sample::{NOON, batch, handshake};
+use dwell_core::Nanos;
+use dwell_core::tcp::section::{Connection, Ends, Sight};
+use dwell_core::tcp::{Flag, Half, Handshake};
+use dwell_store::warehouse::{Batch, Day, Span, Store, WarehouseError};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+/// Something that every warehouse must do, in an empty one.
+pub(crate) type Case = fn(&mut dyn Store);
+
+/// All of it, by name.
+pub(crate) const CASES: [(&str, Case); 9] = [
+    ("what was kept comes back joined", joined),
+    ("a batch counts once", batch_once),
+    ("a record counts once", record_once),
+    ("a missing probe is missing", missing),
+    ("halves come back as they were", halves),
+    ("spans hold what is first seen in them", spans),
+    ("days can be dropped", days),
+    ("what is given up is told", given_up),
+    ("a reader may break off, and ask for some probes", some),
+];
+
+const PROBES: [&str; 3] = ["alpha", "beta-1", "gamma.x"];
+
+fn names(probes: &[&str]) -> Vec<String> {
+    probes.iter().map(|probe| (*probe).to_owned()).collect()
+}
+
+fn read(store: &mut dyn Store, probes: &[&str], span: Span) -> Vec<Connection> {
+    let mut connections = Vec::new();
+    store
+        .connections(&names(probes), span, &mut |connection| {
+            connections.push(connection);
+            ControlFlow::Continue(())
+        })
+        .expect("connections");
+    connections.sort_by_key(|connection| connection.ends);
+    connections
+}
+
+/// What a store must say of these records.
+fn expected(records: &[(usize, Handshake)]) -> Vec<Connection> {
+    let mut connections: BTreeMap<Ends, Connection> = BTreeMap::new();
+    for (probe, record) in records {
+        let ends = Ends::of(record).expect("both numbers");
+        let new = || Connection { ends, first_at: record.first_at, sights: Vec::new() };
+        let connection = connections.entry(ends).or_insert_with(new);
+        connection.first_at = connection.first_at.min(record.first_at);
+        connection.sights.push(Sight::of(*probe, record));
+        connection.sights.sort_by_key(|sight| sight.probe);
+    }
+    connections.into_values().collect()
+}
+
+fn keep_all(store: &mut dyn Store, records: &[(usize, Handshake)]) {
+    for (place, probe) in PROBES.iter().enumerate() {
+        let own = records.iter().filter(|(of, _)| *of == place).map(|(_, record)| *record).collect();
+        store.keep(&batch(probe, 1, own)).expect("kept");
+    }
+}
+
+fn joined(store: &mut dyn Store) {
+    let seen = |probe: usize, n: u32| {
+        let far = 1_000_000 * probe as i64;
+        (probe, handshake(n, NOON + Nanos(i64::from(n)), 9_000_000 - far, 500 + far))
+    };
+    let records: Vec<_> = (0..500).flat_map(|n| (0..3).map(move |probe| seen(probe, n))).collect();
+    keep_all(store, &records);
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+fn batch_once(store: &mut dyn Store) {
+    let one = batch("alpha", 7, vec![handshake(1, NOON, 5, 6), handshake(2, NOON, 5, 6)]);
+    store.keep(&one).expect("kept");
+    store.keep(&one).expect("known");
+    // The number of another life of the spool is another one.
+    let other = Batch { epoch: 3, records: vec![handshake(3, NOON, 5, 6)], ..one };
+    store.keep(&other).expect("kept");
+    let account = store.accounts().expect("accounts").remove("alpha").expect("alpha's");
+    assert_eq!((account.batches, account.records), (2, 3));
+    assert_eq!(read(store, &["alpha"], Span::ALL).len(), 3);
+}
+
+fn record_once(store: &mut dyn Store) {
+    let record = handshake(1, NOON, 5, 6);
+    for serial in 0..3 {
+        store.keep(&batch("alpha", serial, vec![record, record])).expect("kept");
+    }
+    assert_eq!(read(store, &["alpha"], Span::ALL), expected(&[(0, record)]));
+    assert_eq!(store.accounts().expect("accounts")["alpha"].records, 1);
+}
+
+fn missing(store: &mut dyn Store) {
+    let records = [
+        (0, handshake(1, NOON, 5, 6)),
+        (2, handshake(1, NOON, 3, 8)),
+        (1, handshake(2, NOON, 0, 0)),
+        (2, handshake(4, NOON, 3, 8)),
+    ];
+    keep_all(store, &records);
+    // Nothing joins a record without the server's number.
+    let lone = Handshake { isn_server: None, ..handshake(9, NOON, 5, 6) };
+    store.keep(&batch("alpha", 2, vec![lone])).expect("kept");
+    let found = read(store, &PROBES, Span::ALL);
+    assert_eq!(found, expected(&records));
+    assert!(found.iter().any(|connection| connection.sights.len() == 2 && connection.by(1).is_none()));
+}
+
+fn halves(store: &mut dyn Store) {
+    let kinds =
+        [Half::Unknown, Half::Exact(Nanos(0)), Half::AtMost(Nanos(77)), Half::OneOf(Nanos(3), Nanos(9))];
+    let records: Vec<_> = (0..16)
+        .map(|n| {
+            let mut record = handshake(n, NOON, 0, 0);
+            record.server_half = kinds[n as usize % 4];
+            record.client_half = kinds[n as usize / 4];
+            record.total = record.server_half.then(record.client_half);
+            record.flags.set(Flag::Nat);
+            record.flags.set(Flag::SynRepeated);
+            (1, record)
+        })
+        .collect();
+    keep_all(store, &records);
+    // The total of two unknown ones saturates, and is no less true for that.
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+fn spans(store: &mut dyn Store) {
+    let midnight = Day::of(NOON).start() + Nanos::from_secs(86_400);
+    let second = Nanos::from_secs(1);
+    // One clock says that it was before midnight, the other after.
+    let records = [
+        (0, handshake(1, midnight - second, 9, 1)),
+        (1, handshake(1, midnight + second, 5, 5)),
+        (0, handshake(2, midnight + second, 9, 1)),
+        (1, handshake(2, midnight + second + second, 5, 5)),
+    ];
+    keep_all(store, &records);
+    let all = expected(&records);
+    assert_eq!(read(store, &PROBES, Span::ALL), all);
+    let of = |from, until| Span { from, until };
+    let found = |store: &mut dyn Store, span| -> Vec<u32> {
+        let isns: Vec<u32> =
+            read(store, &PROBES, span).iter().map(|connection| connection.ends.isn_client).collect();
+        isns
+    };
+    let isn = |n: usize| {
+        vec![
+            all.iter()
+                .find(|one| one.ends.isn_client == records[n].1.isn_client)
+                .expect("one")
+                .ends
+                .isn_client,
+        ]
+    };
+    assert_eq!(found(store, of(midnight - second, midnight)), isn(0));
+    assert_eq!(found(store, of(midnight, midnight + second + second)), isn(2));
+    assert_eq!(found(store, of(midnight + second + second, Nanos::MAX)), Vec::<u32>::new());
+    let before = read(store, &PROBES, of(midnight - second, midnight));
+    assert_eq!(before[0].sights.len(), 2, "both sights, though one is of another day");
+}
+
+fn days(store: &mut dyn Store) {
+    let day = Nanos::from_secs(86_400);
+    for n in 0..12u32 {
+        let records = vec![handshake(n, NOON + Nanos(day.0 * i64::from(n)), 5, 6)];
+        store.keep(&batch("alpha", n.into(), records)).expect("kept");
+    }
+    let first = Day::of(NOON);
+    let all: Vec<Day> = (0..12).map(|n| Day(first.0 + n)).collect();
+    assert_eq!(store.days().expect("days"), all);
+    assert_eq!(read(store, &["alpha"], Span::ALL).len(), 12);
+    store.drop_day(all[3]).expect("dropped");
+    store.drop_day(all[3]).expect("nothing to drop");
+    assert_eq!(store.days().expect("days").len(), 11);
+    assert_eq!(read(store, &["alpha"], Span::ALL).len(), 11);
+    assert_eq!(store.accounts().expect("accounts")["alpha"].batches, 11);
+    // What comes again after that is new.
+    store.keep(&batch("alpha", 3, vec![handshake(3, all[3].start(), 5, 6)])).expect("kept");
+    assert_eq!(read(store, &["alpha"], Span::ALL).len(), 12);
+}
+
+fn given_up(store: &mut dyn Store) {
+    let give = |serial, reason: &str, count| Batch {
+        given_up: BTreeMap::from([(reason.to_owned(), count)]),
+        ..batch("beta-1", serial, Vec::new())
+    };
+    store.keep(&give(1, "spool 'full'\n\\", 5)).expect("kept");
+    store.keep(&give(2, "spool 'full'\n\\", 7)).expect("kept");
+    store.keep(&give(2, "spool 'full'\n\\", 7)).expect("known");
+    let mut absurd: Vec<Handshake> = (0..9).map(|n| handshake(n, NOON, 5, 6)).collect();
+    absurd[4].first_at = Nanos(i64::MIN);
+    absurd[5].server_half = Half::Exact(Nanos(-1));
+    absurd[6].total = Half::AtMost(Nanos::MAX);
+    store.keep(&batch("beta-1", 3, absurd)).expect("kept");
+    let account = store.accounts().expect("accounts").remove("beta-1").expect("beta's");
+    let told: Vec<(&str, u64)> =
+        account.given_up.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+    assert_eq!(told, [("absurd-round-trip", 2), ("absurd-time", 1), ("spool 'full'\n\\", 12)]);
+    assert_eq!((account.batches, account.records), (3, 6));
+    let odd = Batch { probe: "it's".to_owned(), ..Batch::default() };
+    assert!(matches!(store.keep(&odd), Err(WarehouseError::ProbeName { .. })));
+}
+
+fn some(store: &mut dyn Store) {
+    let records: Vec<_> = (0..2_000).map(|n| (n as usize % 3, handshake(n, NOON, 5, 6))).collect();
+    keep_all(store, &records);
+    assert_eq!(read(store, &["gamma.x", "nobody"], Span::ALL).len(), 666);
+    let mut count = 0;
+    let broken = store.connections(&names(&PROBES), Span::ALL, &mut |_| {
+        count += 1;
+        if count == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    broken.expect("no error");
+    assert_eq!(count, 10);
+    assert!(store.connections(&names(&["x' OR 1"]), Span::ALL, &mut |_| ControlFlow::Continue(())).is_err());
+}

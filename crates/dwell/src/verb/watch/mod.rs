@@ -1,0 +1,160 @@
+//! `dwell watch`: round-trip times of TCP connections seen in passing, at one place.
+
+mod account;
+mod files;
+mod given;
+mod live;
+mod output;
+mod panels;
+mod row;
+mod table;
+mod wire;
+
+use crate::cli::Output;
+use crate::failure::bad_argument;
+use crate::picture::Picture;
+use crate::screen::{coloured, print};
+use account::Account;
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use dwell_core::tcp::{Limits, Summary};
+use given::Given;
+use output::{Outputs, ShipArgs, Targets};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Tell the round-trip times of TCP connections that pass here, each half by itself
+///
+/// Each connection's handshake is split at the place of observation: the server half is from here to the server and
+/// back, the client half from here to the client and back, and their sum is the round trip. None is ever halved. A half
+/// is exact, or at most what is told, or one of two candidates, or not known; what is not known is empty (null), never 0.
+///
+/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else, and privileges are
+/// given back once the interface is open (CAP_NET_RAW; CAP_BPF for the filter). Several captures are one place's,
+/// merged by time; `dwell sections` joins those of several places.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  dwell watch eth0                              live, until q or Ctrl-C
+  dwell watch eth0 --json --probe border-1      one object a line for each connection
+  dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
+  tcpdump -w - | dwell watch -                  what another program captures
+  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
+  dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
+pub(crate) struct WatchArgs {
+    /// An interface, or captures; `-` is standard input
+    #[arg(value_name = "IF|FILE", required = true)]
+    what: Vec<String>,
+
+    /// Name of the place of observation; without it that of the interface, or of the first capture
+    #[arg(long, value_name = "NAME")]
+    probe: Option<String>,
+
+    /// End after so many seconds; live only
+    #[arg(long, value_name = "NUMBER", value_parser = super::local::seconds)]
+    seconds: Option<f64>,
+
+    /// Take also packets for others (promiscuous mode); live only
+    #[arg(long)]
+    promiscuous: bool,
+
+    /// Use the stamps of the NIC, and no others; live only
+    #[arg(long)]
+    hardware_stamps: bool,
+
+    /// Read with so many cores; live only
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    cores: u16,
+
+    /// Handshakes in progress that are kept at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
+    handshakes: u32,
+
+    /// Write a line of CSV for each connection
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Write a row of Parquet for each connection
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+
+    /// Serve histograms by network of servers (/24, /48) to Prometheus, at http://ADDRESS/metrics
+    #[arg(long, value_name = "ADDRESS")]
+    prometheus: Option<SocketAddr>,
+
+    /// Send flows by IPFIX, with the network delays of client and server that nProbe has
+    #[arg(long, value_name = "HOST:PORT")]
+    ipfix: Option<String>,
+
+    /// Send the same by NetFlow, version 9, from which nfdump reads them
+    #[arg(long, value_name = "HOST:PORT")]
+    netflow: Option<String>,
+
+    #[command(flatten)]
+    ship: ShipArgs,
+}
+
+/// What came of a run.
+struct Told {
+    probe: String,
+    summary: Summary,
+    account: Account,
+}
+
+impl WatchArgs {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if output.record.is_some() {
+            bail!(bad_argument(anyhow!(
+                "`dwell watch` keeps no record; keep the packets (tcpdump -w FILE), and watch them again"
+            )));
+        }
+        let given = Given::of(&self.what).map_err(bad_argument)?;
+        if let (Given::Files(_), true) = (&given, self.asks_for_live()) {
+            let only = "--seconds, --promiscuous, --hardware-stamps and --cores are for an interface, not for captures";
+            bail!(bad_argument(anyhow!(only)));
+        }
+        let probe = self.probe.clone().unwrap_or_else(|| given.name());
+        let targets = Targets {
+            probe: probe.clone(),
+            json: output.json,
+            csv: self.csv.clone(),
+            parquet: self.parquet.clone(),
+            prometheus: self.prometheus,
+            ipfix: self.ipfix.clone(),
+            netflow: self.netflow.clone(),
+            ship: self.ship.clone(),
+            live: matches!(given, Given::Interface(_)),
+        };
+        let (summary, account) = match &given {
+            Given::Interface(name) => wire::watch(name, &self, &targets)?,
+            Given::Files(files) => files::watch(files, self.limits(), Outputs::open(&targets)?)?,
+        };
+        tell(&Told { probe, summary, account }, output)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { handshakes: self.handshakes as usize, ..Limits::default() }
+    }
+
+    const fn asks_for_live(&self) -> bool {
+        self.seconds.is_some() || self.promiscuous || self.hardware_stamps || self.cores != 1
+    }
+}
+
+fn tell(told: &Told, output: &Output) -> Result<()> {
+    let account = table::account(&told.account);
+    if told.summary.handshakes() == 0 {
+        bail!("no TCP handshake passed {}: {}", told.probe, account.replace('\n', "; "));
+    }
+    if output.json {
+        eprint!("{account}");
+    } else {
+        print(&format!("{}{account}", table::text(&told.probe, &told.summary, coloured())))?;
+    }
+    if let Some(file) = &output.plot {
+        let here = format!("dwell {}: watch, {}", env!("CARGO_PKG_VERSION"), told.probe);
+        let notes = std::iter::once(here).chain(account.lines().map(str::to_owned)).collect();
+        Picture { title: table::headline(&told.summary), notes, panels: panels::panels(&told.summary) }
+            .write(file)?;
+    }
+    Ok(())
+}

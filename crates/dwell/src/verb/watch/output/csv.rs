@@ -1,0 +1,93 @@
+//! CSV, with a line of names.
+
+use super::super::row::Row;
+use super::Output;
+use anyhow::Result;
+use csv::Writer;
+use dwell_core::tcp::Handshake;
+use serde::Serialize;
+use std::fs::File;
+use std::path::Path;
+
+/// A file of lines.
+pub(super) struct Table {
+    probe: String,
+    writer: Writer<File>,
+}
+
+/// The columns: those of JSON, with lists spread out.
+#[derive(Serialize)]
+struct Line<'a> {
+    probe: &'a str,
+    client: String,
+    client_port: u16,
+    server: String,
+    server_port: u16,
+    isn_client: u32,
+    isn_server: Option<u32>,
+    t_syn_ns: Option<i64>,
+    server_half_ns: Option<i64>,
+    client_half_ns: Option<i64>,
+    rtt_ns: Option<i64>,
+    quality: &'static str,
+    /// With blanks between them.
+    flags: String,
+    t_first_ns: i64,
+    syns: u16,
+    syn_acks: u16,
+    server_half_quality: &'static str,
+    client_half_quality: &'static str,
+    rtt_quality: &'static str,
+    server_half_candidate_1_ns: Option<i64>,
+    server_half_candidate_2_ns: Option<i64>,
+    client_half_candidate_1_ns: Option<i64>,
+    client_half_candidate_2_ns: Option<i64>,
+}
+
+impl Table {
+    pub(super) fn create(file: &Path, probe: &str) -> Result<Self> {
+        Ok(Self { probe: probe.to_owned(), writer: Writer::from_writer(File::create(file)?) })
+    }
+}
+
+impl Output for Table {
+    fn take(&mut self, handshake: &Handshake) -> Result<()> {
+        let row = Row::of(&self.probe, handshake);
+        let [server, client] = [row.server_half_candidates_ns, row.client_half_candidates_ns];
+        let flags: Vec<&str> = row.flags.iter().map(dwell_core::tcp::Flag::name).collect();
+        self.writer.serialize(Line {
+            probe: row.probe,
+            client: row.client.to_string(),
+            client_port: row.client_port,
+            server: row.server.to_string(),
+            server_port: row.server_port,
+            isn_client: row.isn_client,
+            isn_server: row.isn_server,
+            t_syn_ns: row.t_syn_ns,
+            server_half_ns: row.server_half_ns,
+            client_half_ns: row.client_half_ns,
+            rtt_ns: row.rtt_ns,
+            quality: row.quality.name(),
+            flags: flags.join(" "),
+            t_first_ns: row.t_first_ns,
+            syns: row.syns,
+            syn_acks: row.syn_acks,
+            server_half_quality: row.server_half_quality.name(),
+            client_half_quality: row.client_half_quality.name(),
+            rtt_quality: row.rtt_quality.name(),
+            server_half_candidate_1_ns: server.map(|both| both[0]),
+            server_half_candidate_2_ns: server.map(|both| both[1]),
+            client_half_candidate_1_ns: client.map(|both| both[0]),
+            client_half_candidate_2_ns: client.map(|both| both[1]),
+        })?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(self.writer.flush()?)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.flush()
+    }
+}

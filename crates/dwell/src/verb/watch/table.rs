@@ -1,0 +1,182 @@
+//! What a person reads.
+
+use super::account::Account;
+use super::row::Sure;
+use crate::screen;
+use dwell_core::Nanos;
+use dwell_core::inside::{Distribution, grouped};
+use dwell_core::tcp::tracker::Counts;
+use dwell_core::tcp::{Half, Handshake, Quality, Summary};
+use dwell_net::capture::RingCounts;
+use std::fmt::Write as _;
+
+/// Networks of servers that are listed.
+const LISTED: usize = 10;
+
+/// The whole of it.
+pub(super) fn text(probe: &str, summary: &Summary, colour: bool) -> String {
+    let head = format!("{} TCP handshakes seen at {probe}", grouped(summary.handshakes()));
+    format!("{}\n{}", screen::paint(&head, 1, colour), figures(summary, colour))
+}
+
+/// The figures: by quality, by half, by network.
+pub(super) fn figures(summary: &Summary, colour: bool) -> String {
+    let told =
+        |(quality, count): (Quality, u64)| (count > 0).then(|| format!("{} {quality}", grouped(count)));
+    let qualities: Vec<String> = summary.qualities().filter_map(told).collect();
+    let mut halves = screen::table(&["exact ones", "count", "p50", "p90", "p99", "longest"]);
+    for (name, spans) in [
+        ("server half: from here to the server and back", summary.server()),
+        ("client half: from here to the client and back", summary.client()),
+        ("round trip", summary.total()),
+    ] {
+        halves.add_row(row(name, spans));
+    }
+    let mut text = format!("{}\n\n{}\n", qualities.join(", "), halves.trim_fmt());
+    let networks = summary.by_server();
+    let mut listed =
+        screen::table(&["network of servers", "connections", "exact", "least", "mean of the server half"]);
+    let span = |span: Option<Nanos>| span.map_or_else(|| "-".to_owned(), |span| span.to_string());
+    for (network, to) in networks.iter().take(LISTED) {
+        listed.add_row([
+            network.to_string(),
+            grouped(to.connections),
+            grouped(to.exact),
+            span(to.least()),
+            span(to.mean()),
+        ]);
+    }
+    let _ = writeln!(text, "\n{}", listed.trim_fmt());
+    if networks.len() > LISTED {
+        let _ = writeln!(text, "{} networks more", grouped((networks.len() - LISTED) as u64));
+    }
+    let _ = colour;
+    text
+}
+
+fn row(name: &str, spans: &Distribution) -> [String; 6] {
+    let at = |p: f64| spans.quantile(p).map_or_else(|| "-".to_owned(), |span| span.to_string());
+    [name.to_owned(), grouped(spans.count()), at(0.5), at(0.9), at(0.99), at(1.0)]
+}
+
+/// A half in a few words.
+fn half(half: Half) -> String {
+    match half {
+        Half::Exact(span) => span.to_string(),
+        Half::AtMost(span) => format!("at most {span}"),
+        Half::OneOf(one, other) => format!("{one} or {other}"),
+        Half::Unknown => Sure::Unknown.name().to_owned(),
+    }
+}
+
+/// A connection on one line.
+pub(super) fn connection(handshake: &Handshake) -> String {
+    let flags: Vec<&str> = handshake.flags.iter().map(dwell_core::tcp::Flag::name).collect();
+    format!(
+        "{} > {}: server half {}, client half {}, {}{}{}",
+        handshake.client,
+        handshake.server,
+        half(handshake.server_half),
+        half(handshake.client_half),
+        handshake.quality(),
+        if flags.is_empty() { "" } else { "; " },
+        flags.join(" ")
+    )
+}
+
+/// What became of the packets, by reason; always, also when all is well.
+pub(super) fn account(account: &Account) -> String {
+    let packets: u64 = account.seen.iter().map(|seen| seen.packets).sum();
+    let skipped = account
+        .seen
+        .iter()
+        .fold(Default::default(), |sum: dwell_core::tcp::dissect::Tally, seen| sum.with(&seen.skipped));
+    let mut text = String::new();
+    if let Some(live) = &account.live {
+        let _ = writeln!(text, "{} in {:.1} s", kernel(&live.counts), live.seconds);
+        if let Some(why) = &live.unfiltered {
+            let _ = writeln!(text, "the kernel ran no filter, and every packet was looked at here: {why}");
+        }
+        if let Some(why) = &live.ended {
+            let _ = writeln!(text, "ended early: {why}");
+        }
+    }
+    let skipped: Vec<String> =
+        skipped.iter().map(|(reason, count)| format!("{} {reason}", grouped(count))).collect();
+    let skipped = if skipped.is_empty() {
+        "none skipped".to_owned()
+    } else {
+        format!("skipped: {}", skipped.join(", "))
+    };
+    let _ = writeln!(text, "{} packets looked at, {skipped}", grouped(packets));
+    let counted = counts(account.seen.iter().map(|seen| seen.counts));
+    let _ = writeln!(text, "handshakes given up: {counted}");
+    account.remarks.iter().for_each(|remark| {
+        let _ = writeln!(text, "{remark}");
+    });
+    text
+}
+
+/// What the kernel counted.
+pub(super) fn kernel(counts: &RingCounts) -> String {
+    let seen = counts.filtered.map_or_else(String::new, |filtered| {
+        let odd = [(filtered.cut, "cut short"), (filtered.too_deep, "too deep")];
+        let odd: String = odd
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!(" ({} {why})", grouped(*count)))
+            .collect();
+        format!("{} packets passed by{odd}, ", grouped(filtered.seen))
+    });
+    let unstamped = if counts.unstamped == 0 {
+        String::new()
+    } else {
+        format!(", {} without the NIC's stamp", grouped(counts.unstamped))
+    };
+    format!(
+        "{seen}{} asked for, {} dropped by the kernel{unstamped}",
+        grouped(counts.passed),
+        grouped(counts.dropped)
+    )
+}
+
+/// Handshakes that were given up, by reason, and what was odd.
+fn counts(all: impl Iterator<Item = Counts>) -> String {
+    let mut sums = [
+        (0, "too old"),
+        (0, "unfinished at the end"),
+        (0, "evicted unanswered"),
+        (0, "evicted answered"),
+        (0, "evicted without a SYN"),
+        (0, "port used again"),
+    ];
+    for counts in all {
+        let more = [
+            counts.aged,
+            counts.cut_off,
+            counts.evicted_unanswered,
+            counts.evicted_answered,
+            counts.evicted_stray,
+            counts.ports_reused,
+        ];
+        sums.iter_mut().zip(more).for_each(|((sum, _), more)| *sum += more);
+    }
+    let told: Vec<String> = sums
+        .iter()
+        .filter(|(sum, _)| *sum > 0)
+        .map(|(sum, why)| format!("{} {why}", grouped(*sum)))
+        .collect();
+    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+}
+
+/// The finding as a sentence, for the title of a picture.
+pub(super) fn headline(summary: &Summary) -> String {
+    let median = |spans: &Distribution| {
+        spans.quantile(0.5).map_or_else(|| "unknown".to_owned(), |span| span.to_string())
+    };
+    format!(
+        "Of the round trip, {} at the median lie on the server's side and {} on the client's",
+        median(summary.server()),
+        median(summary.client())
+    )
+}

@@ -1,0 +1,170 @@
+//! Watching an interface.
+
+use super::WatchArgs;
+use super::account::{self, Account};
+use super::live::Live;
+use super::output::{Outputs, Targets};
+use crate::failure::bad_argument;
+use crate::screen::Progress;
+use crate::verb::ends::{Ends, Over};
+use anyhow::{Context, Result};
+use dwell_core::Nanos;
+use dwell_core::inside::grouped;
+use dwell_core::tcp::{Handshake, Observed, Seen, Summary};
+use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
+use dwell_net::{clock, drop_privileges, have_packets_stamped};
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a ring is waited for.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// A packet is handed over at most so long after its stamp.
+const LATEST: Nanos = Nanos::from_secs(1);
+/// What is written at once, at least so often.
+const FLUSH: Duration = Duration::from_millis(500);
+/// Batches on their way to the outputs. Where these are slower than the wire, the ring fills, and the kernel counts.
+const BATCHES: usize = 256;
+
+pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Summary, Account)> {
+    let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
+    let config =
+        RingConfig { wanted: Wanted::Handshakes, stamping, promiscuous: args.promiscuous, rings: args.cores };
+    // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
+    let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
+    let opened = Rings::open(interface, &config);
+    let Rings { rings, mut gauge } = opened.map_err(|error| match error {
+        RingError::NoInterface(_) | RingError::UnknownLink { .. } => bad_argument(error),
+        other => other.into(),
+    })?;
+    drop_privileges().context("cannot give privileges back")?;
+    let mut outputs = Outputs::open(targets)?;
+    let ends = Ends::new(args.seconds, None, None, Some(interface))?;
+    let mut run = ends.begin(true)?;
+
+    let show = !targets.json && io::stdout().is_terminal();
+    let mut live = show.then(Live::open).transpose()?;
+    let progress = if show { Progress::hidden() } else { Progress::start() };
+    let (mut summary, mut ended, mut latest) = (Summary::default(), None, Vec::new());
+    let stop = AtomicBool::new(false);
+    let (tell, told) = sync_channel::<Vec<Handshake>>(BATCHES);
+    let mut flushed = Instant::now();
+    let read = thread::scope(|scope| -> Result<Vec<Seen>> {
+        let stop = Stop(&stop);
+        let readers: Vec<_> = rings
+            .into_iter()
+            .map(|ring| {
+                let (tell, stop, observed) = (tell.clone(), stop.0, Observed::new(args.limits()));
+                scope.spawn(move || read(ring, observed, stop, stamping, &tell))
+            })
+            .collect();
+        drop(tell);
+        loop {
+            let patience = match run.over(0) {
+                Over::No(patience) => patience,
+                Over::Done => break,
+                Over::Early(why) => {
+                    ended = Some(why);
+                    break;
+                }
+            };
+            match told.recv_timeout(patience) {
+                Ok(batch) => take(&batch, &mut summary, &mut outputs, &mut latest)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if flushed.elapsed() >= FLUSH {
+                flushed = Instant::now();
+                outputs.flush()?;
+                progress.say(format!("{} handshakes", grouped(summary.handshakes())));
+            }
+            if let Some(live) = &mut live
+                && live.show(&targets.probe, run.span(), &summary, &latest, &mut gauge)?
+            {
+                run.interrupt();
+            }
+        }
+        stop.0.store(true, Ordering::Relaxed);
+        while let Ok(batch) = told.recv() {
+            take(&batch, &mut summary, &mut outputs, &mut latest)?;
+        }
+        let mut all = Vec::new();
+        for reader in readers {
+            let (seen, failed) = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.push(seen);
+            ended = ended.take().or(failed.map(|error| error.to_string()));
+        }
+        Ok(all)
+    });
+    drop(live);
+    let seconds = run.span().as_secs_f64();
+    let seen = read?;
+    outputs.finish().context("cannot write what was found")?;
+    let unfiltered = gauge.unfiltered().map(str::to_owned);
+    let live = account::Live { counts: gauge.counts(), unfiltered, seconds, ended };
+    Ok((summary, Account { seen, live: Some(live), remarks: Vec::new() }))
+}
+
+/// Ends the readers, also where we leave with an error.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Connections that the live view shows by themselves.
+const LATEST_SHOWN: usize = 12;
+
+fn take(
+    batch: &[Handshake],
+    summary: &mut Summary,
+    outputs: &mut Outputs,
+    latest: &mut Vec<Handshake>,
+) -> Result<()> {
+    for handshake in batch {
+        summary.add(handshake);
+        outputs.take(handshake)?;
+    }
+    latest.extend_from_slice(&batch[batch.len().saturating_sub(LATEST_SHOWN)..]);
+    latest.drain(..latest.len().saturating_sub(LATEST_SHOWN));
+    Ok(())
+}
+
+/// Reads a ring until it is told to stop, or there is no more.
+fn read(
+    mut ring: Ring,
+    mut observed: Observed,
+    stop: &AtomicBool,
+    stamping: Stamping,
+    tell: &SyncSender<Vec<Handshake>>,
+) -> (Seen, Option<RingError>) {
+    let mut found = Vec::new();
+    let mut failed = None;
+    // What waits in the ring when it is told to stop was seen before that.
+    let mut last = false;
+    while !last && failed.is_none() {
+        last = stop.load(Ordering::Relaxed);
+        let patience = if last { Duration::ZERO } else { PATIENCE };
+        let mut passed = false;
+        failed = ring
+            .take(patience, &mut |captured| {
+                passed = true;
+                observed.see(captured, &mut |handshake| found.push(handshake));
+            })
+            .err();
+        if !passed && stamping == Stamping::Kernel {
+            observed.pass(clock::realtime() - LATEST, &mut |handshake| found.push(handshake));
+        }
+        if !found.is_empty() && tell.send(std::mem::take(&mut found)).is_err() {
+            break;
+        }
+    }
+    let seen = observed.finish(&mut |handshake| found.push(handshake));
+    // Nobody listens where the outputs failed.
+    let _ = tell.send(found);
+    (seen, failed)
+}
