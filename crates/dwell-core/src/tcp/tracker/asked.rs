@@ -10,7 +10,7 @@ const COPY: Nanos = Nanos::from_millis(10);
 
 /// An answer that took so long may be a repetition, of which the first was lost before it came here: its sender's first
 /// time-out is 1 s (RFC 6298, 2.1), and a timer may be a little early.
-const TIMEOUT: Nanos = Nanos::from_millis(990);
+pub(super) const TIMEOUT: Nanos = Nanos::from_millis(990);
 
 /// The segments of one kind that ask for the same answer: a SYN, or a SYN/ACK, and its repetitions.
 #[derive(Copy, Clone, Debug, Default)]
@@ -129,6 +129,11 @@ impl Asked {
             _ if self.repeated => Which::Any,
             _ => Which::Newest,
         }
+    }
+
+    /// Whether a TSecr names the newest.
+    pub(super) fn is_named(&self, echo: Option<u32>) -> bool {
+        self.telling && echo == Some(self.newest_value)
     }
 
     /// Whether a TSecr names something that did not pass here.

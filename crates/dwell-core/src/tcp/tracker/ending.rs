@@ -19,8 +19,10 @@ impl Tracker {
             match (class, progress.early.map(|early| early.at)) {
                 (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
-                // An ACK that was sent before may pass yet.
-                (Class::Stray | Class::Answered, _) if third.what != What::Ack => self.hold(place, third),
+                // An ACK that was sent before may pass yet, or a SYN/ACK where several are to be expected.
+                (Class::Stray | Class::Answered, _) if third.what != What::Ack || progress.was_repeated() => {
+                    self.hold(place, third);
+                }
                 // The ACK was sent before the data after it, and before what the server sent then.
                 (Class::Held, Some(later)) if progress.answers.count() > 0 && later < third.at => {
                     let handshake = self.held(place);

@@ -159,7 +159,8 @@ impl Tracker {
         match progress.early {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
-                let half = answers.at_most(answers.answered(None), early.at);
+                let bound = answers.at_most(answers.answered(None), early.at);
+                let half = if progress.doubtful { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
             Some(early) => progress.established(early),

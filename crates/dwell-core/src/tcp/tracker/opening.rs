@@ -71,7 +71,9 @@ impl Tracker {
         }
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
-            if matches!(class, Class::Over | Class::Stray) {
+            if progress.acknowledges_previous(answer) {
+                self.counts.late += 1;
+            } else if matches!(class, Class::Over | Class::Stray) {
                 self.counts.stray_syn_acks += 1;
                 self.replace(place, Progress::stray(answer), Class::Stray, take);
             } else {
@@ -110,10 +112,18 @@ impl Tracker {
     /// A SYN/ACK after the client's ACK, or after what the server sent later.
     fn answer_held(&mut self, place: Place, answer: &Segment, take: &mut impl FnMut(Handshake)) {
         let progress = self.table.at_mut(place);
-        let Some(early) = progress.early.filter(|_| progress.answers.count() == 0) else {
-            self.counts.late += 1;
+        let Some(early) = progress.early else { return };
+        if progress.answers.count() > 0 {
+            if answer.at <= early.at && answer.sequence == progress.isn_server {
+                progress.answers.again(answer);
+                progress.flags.set(Flag::SynAckRepeated);
+                progress.flags.set(Flag::OutOfOrder);
+                self.counts.repeated_syn_acks += 1;
+            } else {
+                self.counts.late += 1;
+            }
             return;
-        };
+        }
         if !progress.was_acknowledged(answer) {
             self.counts.wrong_acknowledgments += 1;
             return;
@@ -140,11 +150,12 @@ impl Tracker {
     }
 
     /// Another connection between the same ports.
-    fn replace(&mut self, place: Place, by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
+    fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
         if !matches!(self.table.class(place), Class::Over | Class::Held) {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }
+        by.previous = Some(self.table.at(place).isn_client);
         self.drop_out(place, take);
         self.keep(by, class, take);
     }

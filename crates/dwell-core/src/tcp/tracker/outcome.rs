@@ -43,7 +43,9 @@ impl Progress {
         let asked = if self.answers.count() == 0 { &self.syns } else { &self.answers };
         // The SYN's own time stamp says nothing of an ACK's echo of the server's.
         let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
+        let is_doubtful = self.answers.count() > 0 && self.doubtful && !asked.is_named(third.echo);
         let half = match asked.since(which, third.at) {
+            _ if third.what != What::Ack && is_doubtful => Half::Unknown,
             Half::Unknown => asked.at_most(which, third.at),
             _ if third.what != What::Ack => asked.at_most(which, third.at),
             half => half,

@@ -1,7 +1,7 @@
 //! One handshake in progress.
 
 use super::super::{Endpoint, Flag, Flags, Half, Segment, TcpFlags};
-use super::asked::Asked;
+use super::asked::{Asked, TIMEOUT};
 use super::early::{Early, What};
 use crate::unit::Nanos;
 
@@ -31,6 +31,10 @@ pub(super) struct Progress {
     /// Bytes of data on the SYN/ACK.
     answer_data: u16,
     pub(super) flags: Flags,
+    /// The client's number of the connection that these ports had before.
+    pub(super) previous: Option<u32>,
+    /// The SYN/ACK may repeat one that did not pass here: what follows it is not later than its answer for certain.
+    pub(super) doubtful: bool,
     /// Its segments contradict each other in time: no half can be trusted.
     pub(super) skewed: bool,
 }
@@ -61,6 +65,8 @@ impl Progress {
             syn_data_taken: 0,
             answer_data: 0,
             flags: Flags::default(),
+            previous: None,
+            doubtful: true,
             skewed: false,
         };
         progress.note(segment);
@@ -124,6 +130,11 @@ impl Progress {
         segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
     }
 
+    /// Whether it acknowledges the SYN of the connection that these ports had before.
+    pub(super) fn acknowledges_previous(&self, segment: &Segment) -> bool {
+        self.previous.is_some_and(|isn| segment.acknowledgment == isn.wrapping_add(1))
+    }
+
     /// Whether a SYN is the one that the SYN/ACK, which passed before it, answers.
     pub(super) fn was_asked_by(&self, syn: &Segment) -> bool {
         self.isn_client.wrapping_sub(syn.sequence) <= u32::from(data(syn))
@@ -170,6 +181,7 @@ impl Progress {
     /// The server's half, from the SYN to an answer.
     pub(super) fn judge_server(&mut self, at: Nanos, echo: Option<u32>) {
         self.server_half = self.syns.since(self.syns.answered(echo), at);
+        self.doubtful = self.syns.first().is_none_or(|first| at - first >= TIMEOUT);
         if self.syns.last().is_some_and(|last| at < last) {
             self.skewed = true;
             if !self.flags.has(Flag::OutOfOrder) {

@@ -51,6 +51,14 @@ fn a_syn_ack_after_all_is_over_of_a_syn_not_seen_is_another_connection() {
     assert_eq!(told[1].isn_client, 7_777);
 }
 
+#[test]
+fn a_late_answer_to_what_the_ports_had_before_is_none() {
+    let second = [syn(0), syn_ack(300), ack(450)].map(|segment| again(segment, 5_000, 700_777, 99));
+    let first = [syn(0), syn_ack(300), ack(450)];
+    let late = [syn_ack(1_000_300), ack(1_000_450)];
+    assert_eq!(told(&[&first[..], &second, &late].concat()).len(), 2);
+}
+
 fn others_syn(at: i64) -> Segment {
     back(bare(at, TcpFlags::SYN, ISN_S, 0))
 }

@@ -40,11 +40,11 @@ fn the_total_waits_for_a_syn_ack_that_is_late_no_longer_than_that() {
 }
 
 #[test]
-fn the_servers_direction_gives_the_numbers_and_a_bound() {
+fn the_servers_direction_gives_the_numbers() {
     let reply = back(Segment { sequence: ISN_S + 1, ..with_data(ack(700), 10) });
     let reply = Segment { acknowledgment: ISN_C + 101, ..reply };
     let told = only(&[syn_ack(300), reply]);
-    assert_eq!(halves(&told), (Half::Unknown, at_most(400), Half::Unknown));
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
     assert_eq!((told.client, told.server), (client(), server()));
     assert_eq!((told.isn_client, told.isn_server), (ISN_C, Some(ISN_S)));
     assert_eq!((told.quality(), told.ending), (Quality::Unfinished, Ending::Established));
@@ -55,6 +55,23 @@ fn a_syn_ack_and_an_ack_without_the_syn_give_the_clients_half() {
     let (told, counts) = counted(&[syn_ack(300), ack(450)]);
     assert_eq!(halves(&told[0]), (Half::Unknown, exact(150), Half::Unknown));
     assert_eq!((told[0].syn_at, told[0].first_at, counts.stray_syn_acks), (None, us(300), 1));
+}
+
+#[test]
+fn what_the_server_sends_next_is_a_bound() {
+    let reply = back(Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 1, ..with_data(ack(700), 10) });
+    assert_eq!(halves(&only(&[syn(0), syn_ack(300), reply])), (exact(300), at_most(400), at_most(700)));
+}
+
+#[test]
+fn what_follows_a_syn_ack_that_may_be_a_repetition_bounds_nothing() {
+    // Of the SYN/ACK before it nothing passed here; the data answer neither.
+    let late = |at, value| stamped(with_data(ack(at), 9), 1_100, value);
+    let told = only(&[syn(0), syn_ack(1_000_300), with_data(ack(1_000_400), 9)]);
+    assert_eq!(halves(&told), (at_most(1_000_300), Half::Unknown, Half::Unknown));
+    let answer = stamped(syn_ack(1_000_300), 1_007, 10);
+    let named = only(&[stamped(syn(0), 10, 0), answer, late(1_000_400, 1_007)]);
+    assert_eq!(named.client_half, at_most(100));
 }
 
 #[test]
