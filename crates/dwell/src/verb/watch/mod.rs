@@ -19,7 +19,8 @@ use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::tcp::{Limits, Summary};
 use given::Given;
-use output::{Outputs, Targets};
+use output::{Outputs, ShipArgs, Targets};
+use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -38,7 +39,8 @@ use std::path::PathBuf;
   dwell watch eth0 --json --probe border-1      one object a line for each connection
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
-  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers")]
+  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
+  dwell watch eth0 --to dwell://warehouse       every connection into a warehouse, for `dwell sections`")]
 pub(crate) struct WatchArgs {
     /// An interface, or captures; `-` is standard input
     #[arg(value_name = "IF|FILE", required = true)]
@@ -87,6 +89,9 @@ pub(crate) struct WatchArgs {
     /// Send the same by NetFlow, version 9, from which nfdump reads them
     #[arg(long, value_name = "HOST:PORT")]
     netflow: Option<String>,
+
+    #[command(flatten)]
+    ship: ShipArgs,
 }
 
 /// What came of a run.
@@ -117,6 +122,8 @@ impl WatchArgs {
             prometheus: self.prometheus,
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
+            warehouse: self.ship.destination(&probe)?,
+            viewed: matches!(given, Given::Interface(_)) && !output.json && io::stdout().is_terminal(),
         };
         let (summary, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,

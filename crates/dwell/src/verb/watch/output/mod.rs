@@ -5,6 +5,9 @@ mod flows;
 mod json;
 mod parquet;
 mod prometheus;
+mod warehouse;
+
+pub(super) use warehouse::ShipArgs;
 
 use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
@@ -33,6 +36,9 @@ pub(super) struct Targets {
     pub(super) prometheus: Option<SocketAddr>,
     pub(super) ipfix: Option<String>,
     pub(super) netflow: Option<String>,
+    pub(super) warehouse: Option<warehouse::Destination>,
+    /// Somebody looks at the live view.
+    pub(super) viewed: bool,
 }
 
 /// All outputs that were asked for.
@@ -62,6 +68,9 @@ impl Outputs {
                 let opened = flows::Exporter::to(to, protocol, probe);
                 all.push(Box::new(opened.with_context(|| format!("cannot send flows to {to}"))?));
             }
+        }
+        if let Some(destination) = &targets.warehouse {
+            all.push(Box::new(warehouse::Warehouse::start(destination, probe, targets.viewed)?));
         }
         Ok(Self(all))
     }
