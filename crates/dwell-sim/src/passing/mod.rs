@@ -7,6 +7,7 @@
 
 mod client;
 mod exchange;
+mod file;
 mod judge;
 mod plan;
 mod population;
@@ -14,6 +15,7 @@ mod server;
 mod tap;
 mod truth;
 
+pub use file::{CaptureFile, CaptureFormat, CaptureLink};
 pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
 pub use tap::{Passed, Seen};

@@ -95,7 +95,7 @@ impl Spool {
         }
         ledger.recover(|| full.front().and_then(Segment::first), last.as_ref());
         let next = full.back().map_or(0, |segment| segment.number + 1);
-        let mut spool = Self {
+        Ok(Self {
             folder: folder.to_owned(),
             probe: probe.to_owned(),
             limit: limit.max(MIN_LIMIT),
@@ -106,12 +106,10 @@ impl Spool {
             tail: None,
             unsynced: Vec::new(),
             next,
-            cursor: Cursor::at(next),
+            cursor: Cursor::at(0),
             under_way: VecDeque::new(),
             settled: (0, 0),
-        };
-        spool.rewind();
-        Ok(spool)
+        })
     }
 
     /// What became of every record.
@@ -228,8 +226,10 @@ impl Spool {
 
     /// Hands out again what was handed out and not acknowledged.
     pub fn rewind(&mut self) {
-        self.under_way.clear();
-        self.cursor = Cursor::at(0);
+        if let Some(oldest) = self.under_way.front() {
+            self.cursor = Cursor::at(oldest.segment);
+            self.under_way.clear();
+        }
     }
 
     /// Batches handed out and not acknowledged.

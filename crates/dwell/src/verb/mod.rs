@@ -15,6 +15,7 @@ pub(crate) mod path;
 pub(crate) mod plan;
 pub(crate) mod ppt;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod watch;
 
 use crate::cli::Output;

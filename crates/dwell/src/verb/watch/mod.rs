@@ -20,7 +20,6 @@ use clap::Args;
 use dwell_core::tcp::{Limits, Summary};
 use given::Given;
 use output::{Outputs, ShipArgs, Targets};
-use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -40,7 +39,7 @@ use std::path::PathBuf;
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
   dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
-  dwell watch eth0 --to dwell://warehouse       every connection into a warehouse, for `dwell sections`")]
+  dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
     /// An interface, or captures; `-` is standard input
     #[arg(value_name = "IF|FILE", required = true)]
@@ -122,8 +121,8 @@ impl WatchArgs {
             prometheus: self.prometheus,
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
-            warehouse: self.ship.destination(&probe)?,
-            viewed: matches!(given, Given::Interface(_)) && !output.json && io::stdout().is_terminal(),
+            ship: self.ship.clone(),
+            live: matches!(given, Given::Interface(_)),
         };
         let (summary, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,

@@ -13,6 +13,7 @@ use dwell_core::inside::grouped;
 use dwell_core::tcp::{Handshake, Observed, Seen, Summary};
 use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
+use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -43,7 +44,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     let ends = Ends::new(args.seconds, None, None, Some(interface))?;
     let mut run = ends.begin(true)?;
 
-    let show = targets.viewed;
+    let show = !targets.json && io::stdout().is_terminal();
     let mut live = show.then(Live::open).transpose()?;
     let progress = if show { Progress::hidden() } else { Progress::start() };
     let (mut summary, mut ended, mut latest) = (Summary::default(), None, Vec::new());

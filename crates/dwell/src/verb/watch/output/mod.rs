@@ -5,13 +5,12 @@ mod flows;
 mod json;
 mod parquet;
 mod prometheus;
-mod warehouse;
-
-pub(super) use warehouse::ShipArgs;
+mod ship;
 
 use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use flows::Protocol;
+pub(super) use ship::ShipArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -36,9 +35,9 @@ pub(super) struct Targets {
     pub(super) prometheus: Option<SocketAddr>,
     pub(super) ipfix: Option<String>,
     pub(super) netflow: Option<String>,
-    pub(super) warehouse: Option<warehouse::Destination>,
-    /// Somebody looks at the live view.
-    pub(super) viewed: bool,
+    pub(super) ship: ShipArgs,
+    /// Whether they come from an interface, which waits for nobody.
+    pub(super) live: bool,
 }
 
 /// All outputs that were asked for.
@@ -69,8 +68,8 @@ impl Outputs {
                 all.push(Box::new(opened.with_context(|| format!("cannot send flows to {to}"))?));
             }
         }
-        if let Some(destination) = &targets.warehouse {
-            all.push(Box::new(warehouse::Warehouse::start(destination, probe, targets.viewed)?));
+        if let Some(opened) = targets.ship.open(probe, targets.live, targets.json)? {
+            all.push(Box::new(opened));
         }
         Ok(Self(all))
     }
