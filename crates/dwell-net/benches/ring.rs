@@ -85,7 +85,8 @@ fn read(mut ring: Ring, over: &AtomicBool) -> Summary {
     while !last {
         last = over.load(Ordering::Relaxed);
         let mut take = |handshake| summary.add(&handshake);
-        ring.take(Duration::from_millis(20), &mut |captured| observed.see(captured, &mut take)).expect("a wire");
+        ring.take(Duration::from_millis(20), &mut |captured| observed.see(captured, &mut take))
+            .expect("a wire");
     }
     observed.finish(&mut |handshake| summary.add(&handshake));
     summary

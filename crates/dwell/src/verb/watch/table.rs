@@ -137,7 +137,7 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
         format!(", {} without the NIC's stamp", grouped(counts.unstamped))
     };
     format!(
-        "{seen}{} asked for, {} dropped by the kernel{full}{unstamped}",
+        "{seen}{} passed the filter, {} dropped by the kernel{full}{unstamped}",
         grouped(counts.passed),
         grouped(counts.dropped)
     )
