@@ -139,6 +139,30 @@ fn several_cores_see_the_same() {
 }
 
 #[test]
+fn without_a_filter_in_the_kernel_the_same_is_seen_and_it_says_so() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set=-all,+net_raw", "--inh-caps=-all", env!("CARGO_BIN_EXE_dwell")]);
+        command.args(["watch", "lo", "--json"]).current_dir(here.path()).env("HOME", here.path());
+        let Ok(child) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+            eprintln!("left out: setpriv is not installed");
+            return;
+        };
+        // It begins as another program, with all privileges still.
+        thread::sleep(Duration::from_millis(500));
+        wait_until_it_watches(&child);
+        connect(&listener);
+        let output = end(child);
+        let account = text(&output.stderr);
+        assert!(account.contains("the kernel ran no filter"), "{account}");
+        let exact = lines(&output).iter().filter(|line| line["quality"] == "exact").count();
+        assert_eq!(exact, CONNECTIONS, "{account}");
+    });
+}
+
+#[test]
 fn an_interface_that_vanishes_ends_it_with_the_reason() {
     apart(|| {
         let here = folder();
