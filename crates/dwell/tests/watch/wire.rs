@@ -54,7 +54,7 @@ fn capabilities(child: &Child) -> Option<String> {
 /// Waits until the command has given its privileges back: then it watches.
 fn wait_until_it_watches(child: &Child) {
     let until = Instant::now() + PATIENCE;
-    while capabilities(child).is_some_and(|mask| mask.trim_matches('0') != "") {
+    while capabilities(child).is_some_and(|mask| !mask.trim_matches('0').is_empty()) {
         assert!(Instant::now() < until, "it keeps its privileges");
         thread::sleep(Duration::from_millis(5));
     }
