@@ -54,9 +54,10 @@ impl Panel for Cumulative {
             .y_desc("Share that is no longer")
             .draw()?;
         let mut told = Vec::new();
-        for (curve, colour) in self.curves.iter().zip(SERIES) {
+        // The later ones are thinner: where they lie on earlier ones, both are seen.
+        for ((curve, colour), width) in self.curves.iter().zip(SERIES).zip([7, 4, 2].into_iter().cycle()) {
             let points = curve.points.iter().map(|(span, share)| (span.max(LEAST), *share));
-            chart.draw_series(LineSeries::new(points, colour.stroke_width(3)))?;
+            chart.draw_series(LineSeries::new(points, colour.stroke_width(width)))?;
             told.push((Swatch::Line(colour), curve.name.clone()));
         }
         legend(&strip, 84, &told)

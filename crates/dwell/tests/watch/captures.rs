@@ -46,7 +46,7 @@ fn each_connection_is_an_object_a_line() {
     assert_eq!(told.len(), 3);
     let account = text(&output.stderr);
     assert!(account.contains("6 packets looked at, none skipped"), "{account}");
-    assert!(account.contains("1 unfinished at the end"), "{account}");
+    assert!(account.contains("out of the ordinary: 1 cut off"), "{account}");
 }
 
 #[test]

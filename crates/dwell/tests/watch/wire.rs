@@ -54,7 +54,7 @@ fn capabilities(child: &Child) -> Option<String> {
 /// Waits until the command has given its privileges back: then it watches.
 fn wait_until_it_watches(child: &Child) {
     let until = Instant::now() + PATIENCE;
-    while capabilities(child).is_some_and(|mask| mask.trim_matches('0') != "") {
+    while capabilities(child).is_some_and(|mask| !mask.trim_matches('0').is_empty()) {
         assert!(Instant::now() < until, "it keeps its privileges");
         thread::sleep(Duration::from_millis(5));
     }
@@ -135,6 +135,30 @@ fn several_cores_see_the_same() {
         let told = lines(&output);
         assert_eq!(told.len(), CONNECTIONS, "{}", text(&output.stderr));
         assert!(told.iter().all(|line| line["quality"] == "exact"));
+    });
+}
+
+#[test]
+fn without_a_filter_in_the_kernel_the_same_is_seen_and_it_says_so() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set=-all,+net_raw", "--inh-caps=-all", env!("CARGO_BIN_EXE_dwell")]);
+        command.args(["watch", "lo", "--json"]).current_dir(here.path()).env("HOME", here.path());
+        let Ok(child) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+            eprintln!("left out: setpriv is not installed");
+            return;
+        };
+        // It begins as another program, with all privileges still.
+        thread::sleep(Duration::from_millis(500));
+        wait_until_it_watches(&child);
+        connect(&listener);
+        let output = end(child);
+        let account = text(&output.stderr);
+        assert!(account.contains("the kernel ran no filter"), "{account}");
+        let exact = lines(&output).iter().filter(|line| line["quality"] == "exact").count();
+        assert_eq!(exact, CONNECTIONS, "{account}");
     });
 }
 

@@ -77,7 +77,7 @@ fn view(
     let mut add = |part: &str| part.lines().for_each(|line| text.push_line(line.to_owned()));
     add(&table::kernel(&gauge.counts()));
     add("\n");
-    add(&table::figures(summary, false));
+    add(&table::figures(summary));
     add("\n");
     latest.iter().rev().for_each(|handshake| add(&connection(handshake)));
     text

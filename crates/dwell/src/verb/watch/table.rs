@@ -8,6 +8,7 @@ use dwell_core::inside::{Distribution, grouped};
 use dwell_core::tcp::tracker::Counts;
 use dwell_core::tcp::{Half, Handshake, Quality, Summary};
 use dwell_net::capture::RingCounts;
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Networks of servers that are listed.
@@ -16,11 +17,11 @@ const LISTED: usize = 10;
 /// The whole of it.
 pub(super) fn text(probe: &str, summary: &Summary, colour: bool) -> String {
     let head = format!("{} TCP handshakes seen at {probe}", grouped(summary.handshakes()));
-    format!("{}\n{}", screen::paint(&head, 1, colour), figures(summary, colour))
+    format!("{}\n{}", screen::paint(&head, 1, colour), figures(summary))
 }
 
 /// The figures: by quality, by half, by network.
-pub(super) fn figures(summary: &Summary, colour: bool) -> String {
+pub(super) fn figures(summary: &Summary) -> String {
     let told =
         |(quality, count): (Quality, u64)| (count > 0).then(|| format!("{} {quality}", grouped(count)));
     let qualities: Vec<String> = summary.qualities().filter_map(told).collect();
@@ -50,7 +51,6 @@ pub(super) fn figures(summary: &Summary, colour: bool) -> String {
     if networks.len() > LISTED {
         let _ = writeln!(text, "{} networks more", grouped((networks.len() - LISTED) as u64));
     }
-    let _ = colour;
     text
 }
 
@@ -109,8 +109,7 @@ pub(super) fn account(account: &Account) -> String {
         format!("skipped: {}", skipped.join(", "))
     };
     let _ = writeln!(text, "{} packets looked at, {skipped}", grouped(packets));
-    let counted = counts(account.seen.iter().map(|seen| seen.counts));
-    let _ = writeln!(text, "handshakes given up: {counted}");
+    let _ = writeln!(text, "out of the ordinary: {}", odd(account.seen.iter().map(|seen| seen.counts)));
     account.remarks.iter().for_each(|remark| {
         let _ = writeln!(text, "{remark}");
     });
@@ -128,45 +127,40 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
             .collect();
         format!("{} packets passed by{odd}, ", grouped(filtered.seen))
     });
+    let full = match counts.freezes {
+        0 => String::new(),
+        times => format!(" (the ring was full {} times)", grouped(times)),
+    };
     let unstamped = if counts.unstamped == 0 {
         String::new()
     } else {
         format!(", {} without the NIC's stamp", grouped(counts.unstamped))
     };
     format!(
-        "{seen}{} asked for, {} dropped by the kernel{unstamped}",
+        "{seen}{} passed the filter, {} dropped by the kernel{full}{unstamped}",
         grouped(counts.passed),
         grouped(counts.dropped)
     )
 }
 
-/// Handshakes that were given up, by reason, and what was odd.
-fn counts(all: impl Iterator<Item = Counts>) -> String {
-    let mut sums = [
-        (0, "too old"),
-        (0, "unfinished at the end"),
-        (0, "evicted unanswered"),
-        (0, "evicted answered"),
-        (0, "evicted without a SYN"),
-        (0, "port used again"),
-    ];
+/// What the trackers counted that is out of the ordinary, by their names for it.
+fn odd(all: impl Iterator<Item = Counts>) -> String {
+    let mut sums: Vec<(String, u64)> = Vec::new();
     for counts in all {
-        let more = [
-            counts.aged,
-            counts.cut_off,
-            counts.evicted_unanswered,
-            counts.evicted_answered,
-            counts.evicted_stray,
-            counts.ports_reused,
-        ];
-        sums.iter_mut().zip(more).for_each(|((sum, _), more)| *sum += more);
+        let Ok(Value::Object(counts)) = serde_json::to_value(counts) else { continue };
+        for (name, count) in counts {
+            let count = count.as_u64().unwrap_or_default();
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += count,
+                None => sums.push((name, count)),
+            }
+        }
     }
-    let told: Vec<String> = sums
-        .iter()
-        .filter(|(sum, _)| *sum > 0)
-        .map(|(sum, why)| format!("{} {why}", grouped(*sum)))
-        .collect();
-    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+    // The table has these.
+    sums.retain(|(name, sum)| *sum > 0 && !matches!(name.as_str(), "established" | "refused"));
+    let told: Vec<String> =
+        sums.iter().map(|(name, sum)| format!("{} {}", grouped(*sum), name.replace('_', " "))).collect();
+    if told.is_empty() { "nothing".to_owned() } else { told.join(", ") }
 }
 
 /// The finding as a sentence, for the title of a picture.

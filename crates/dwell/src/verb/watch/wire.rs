@@ -13,7 +13,7 @@ use dwell_core::inside::grouped;
 use dwell_core::tcp::{Handshake, Observed, Seen, Summary};
 use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
