@@ -7,5 +7,6 @@ mod echo;
 mod loopback;
 mod proxy;
 mod trust;
+mod unwilling;
 mod veth;
 mod wire;
