@@ -3,13 +3,15 @@
 use crate::{Sent, loopback, observer, send_paced, told};
 use dwell_core::Nanos;
 use dwell_core::inside::{Journey, Point, Protocol, Way};
-use dwell_net::inside::{Watching, announce_stamp};
+use dwell_net::clock;
+use dwell_net::inside::Watching;
 use dwell_net::socket::ProbeSocket;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use std::collections::HashMap;
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ fn receiving(address: SocketAddr) -> Watching {
 /// What the reader itself saw of a packet: when it stamped it, and the kernel's stamp of it.
 type Seen = HashMap<Nanos, Nanos>;
 
-/// Reads with `spin`: asking again and again instead of sleeping. Stamps each packet and tells so.
+/// Reads with `spin`: asking again and again instead of sleeping. The socket stamps each packet and tells so.
 fn read_all(mut socket: ProbeSocket, spin: bool) -> Seen {
     let mut seen = Seen::new();
     socket.set_patience(Some(Nanos::from_millis(500))).expect("patience");
@@ -36,7 +38,6 @@ fn read_all(mut socket: ProbeSocket, spin: bool) -> Seen {
         };
         match received.expect("a socket that works") {
             Some(received) => {
-                announce_stamp(received.stamps.application);
                 seen.insert(received.stamps.application, received.stamps.kernel.expect("the kernel's stamp"));
                 idle = 0;
             }
@@ -93,7 +94,7 @@ fn every_reader_gets_its_own_packets() {
         assert_eq!(journeys.len() as u64 + losses.sum() + drops.len() as u64, PACKETS as u64);
         assert_eq!(seen.len(), PACKETS);
         assert!(journeys.len() > PACKETS * 9 / 10);
-        assert_right(&journeys, &seen, dwell_net::clock::realtime_minus_monotonic());
+        assert_right(&journeys, &seen, clock::realtime_minus_monotonic());
         for journey in &journeys {
             assert_eq!(journey.flow.protocol, Protocol::Udp);
             assert_eq!(journey.flow.local, address);
@@ -130,6 +131,38 @@ fn several_at_once_are_told_one_by_one() {
     let ahead: Vec<_> = journeys.iter().map(|journey| journey.ahead).collect();
     assert_eq!(ahead, (0..40).collect::<Vec<_>>());
     assert_eq!(observer.losses().sum(), 0);
+}
+
+#[test]
+fn a_reader_that_waits_for_several_sockets_is_seen_to_ask_late() {
+    let [local, _] = loopback();
+    let receiver = UdpSocket::bind(local).expect("a socket");
+    let address = receiver.local_addr().expect("its address");
+    let Some(mut observer) = observer(&receiving(address)) else { return };
+    let sender = UdpSocket::bind(local).expect("a socket");
+    scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..40 {
+                let mut waiting = [PollFd::new(receiver.as_fd(), PollFlags::POLLIN)];
+                assert_eq!(poll(&mut waiting, 5_000_u16).expect("a wait"), 1);
+                clock::spin_until(clock::monotonic() + Nanos::from_millis(2));
+                receiver.recv(&mut [0; 64]).expect("a packet");
+            }
+        });
+        for _ in 0..40 {
+            sleep(Duration::from_millis(10));
+            sender.send_to(&[1; 20], address).expect("sent");
+        }
+    });
+    let (journeys, _) = told(&mut observer);
+    assert_eq!(journeys.len() as u64 + observer.losses().sum(), 40);
+    // A thread is known from its first packet on; and one that gets no core may find its packet there already.
+    let woken: Vec<_> = journeys
+        .iter()
+        .filter_map(|journey| Some((journey.times.at(Point::Running)?, journey.times.at(Point::Asked)?)))
+        .collect();
+    assert!(woken.len() > 20, "{} of {}", woken.len(), journeys.len());
+    assert!(woken.iter().all(|(running, asked)| *asked - *running >= Nanos::from_millis(2)), "{woken:?}");
 }
 
 #[test]

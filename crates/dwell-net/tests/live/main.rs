@@ -8,5 +8,6 @@ mod loopback;
 mod proxy;
 mod ring;
 mod trust;
+mod unwilling;
 mod veth;
 mod wire;

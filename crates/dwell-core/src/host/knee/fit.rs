@@ -147,11 +147,10 @@ fn regimes(samples: &[Sample], skew: Estimate, resolution: f64, floor: f64) -> R
     if split.waited == order.len() {
         return Regimes::AllWaited;
     }
-    let tolerance = (6.0 * split.blur).max(2.0 * resolution);
+    let tolerance = parting(&order, &split, 6.0 * split.blur, 2.0 * resolution);
     if is_the_links(&order, &split, floor, tolerance) {
         return Regimes::NoneWaited;
     }
-    let tolerance = parting(&order, &split, tolerance, 2.0 * resolution);
     let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
     match border(samples, skew, waits) {
         Some((order, delay)) => Regimes::Both(Box::new(read_off(&order, waits, delay, resolution))),
@@ -159,9 +158,9 @@ fn regimes(samples: &[Sample], skew: Estimate, resolution: f64, floor: f64) -> R
     }
 }
 
-/// How far from S a gap still is that of a pair that waited: of one to three thirds of what the blur allows, that whose
-/// border parts best. A core that polls before it sleeps gives a third kind of pair, just after the stamp, whose gap is
-/// longer than S by a wake-up without an interrupt: S is blurred enough for those to pass as ones that waited.
+/// How far from S a gap still is that of a pair that waited: of a third to the whole of `widest`, that whose border
+/// parts best. Just after the stamp there is a third kind of pair, whose P_t finds the program asleep but its core not
+/// yet: its gap is S and a short wake-up, and where S itself is blurred, those would pass as ones that waited.
 fn parting(order: &[Even], split: &Split, widest: f64, least: f64) -> f64 {
     let parted = |tolerance: f64| {
         let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
