@@ -16,15 +16,17 @@ impl Tracker {
         }
         if progress.is_client(&segment.from) {
             let Some(third) = progress.third(segment) else { return };
-            match (class, progress.early.map(|early| early.at)) {
+            match (class, progress.early) {
                 (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
+                // The answer to a SYN that was sent again may pass late, and be what this one acknowledges.
+                (Class::Answered, _) if progress.syns.is_repeated() => self.hold(place, third),
+                (Class::Held, Some(early)) if early.what != What::Server => {}
                 // The ACK was sent before what the server sent after it.
-                (Class::Held, Some(server)) if progress.answers.count() > 0 && server < third.at => {
+                (Class::Held, Some(server)) if server.at < third.at => {
                     let handshake = self.held(place);
                     self.tell(place, handshake, take);
                 }
-                (Class::Held, _) if progress.answers.count() == 0 => {}
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = progress.established(third);
                     self.tell(place, handshake, take);

@@ -115,6 +115,16 @@ impl Tracker {
             self.counts.late += 1;
             return;
         };
+        if progress.answers.count() > 0 {
+            if progress.isn_server == answer.sequence && answer.at < early.at {
+                progress.answers.again(answer);
+                progress.flags.set(Flag::SynAckRepeated);
+                self.counts.repeated_syn_acks += 1;
+            } else {
+                self.counts.late += 1;
+            }
+            return;
+        }
         if !progress.was_acknowledged(answer) {
             self.counts.wrong_acknowledgments += 1;
             return;
