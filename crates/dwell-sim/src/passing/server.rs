@@ -163,7 +163,9 @@ impl Server {
                 }
                 match self.state {
                     State::Listen | State::SynSent => {
-                        let taken = matches!(course, Course::FastOpen { taken: true, .. });
+                        // Without state there is nowhere to keep it.
+                        let taken =
+                            !self.host.cookies && matches!(course, Course::FastOpen { taken: true, .. });
                         let data = if taken { segment.payload } else { 0 };
                         self.expects = segment.sequence.wrapping_add(1 + data);
                         if self.host.cookies {
@@ -175,7 +177,7 @@ impl Server {
                             self.state = State::SynReceived;
                         }
                         self.answer(now, Some(packet), net);
-                        if data > 0 && !self.host.cookies && net.rng.random_bool(0.5) {
+                        if data > 0 && net.rng.random_bool(0.5) {
                             self.reply(now, net);
                         }
                     }

@@ -28,7 +28,6 @@ impl Tracker {
                     let handshake = self.held(place);
                     self.tell(place, handshake, take);
                 }
-                (Class::Held, _) if progress.answers.count() == 0 => {}
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = progress.established(third);
                     self.tell(place, handshake, take);

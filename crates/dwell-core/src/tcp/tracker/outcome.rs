@@ -44,10 +44,12 @@ impl Progress {
         // The SYN's own time stamp says nothing of an ACK's echo of the server's.
         let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
         let is_doubtful = self.answers.count() > 0 && self.doubtful && !asked.is_named(third.echo);
+        // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
+        let may_be_later = self.answers.count() == 0 && self.has_syn_data();
         let half = match asked.since(which, third.at) {
             _ if third.what != What::Ack && is_doubtful => Half::Unknown,
             Half::Unknown => asked.at_most(which, third.at),
-            _ if third.what != What::Ack => asked.at_most(which, third.at),
+            _ if third.what != What::Ack || may_be_later => asked.at_most(which, third.at),
             half => half,
         };
         if self.answers.count() == 0 {

@@ -125,6 +125,10 @@ impl Progress {
         self.flags.has(flag)
     }
 
+    pub(super) const fn has_syn_data(&self) -> bool {
+        self.syn_data > 0
+    }
+
     /// Whether it acknowledges the SYN, with none, some or all of its data.
     pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
         segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
