@@ -203,7 +203,7 @@ impl Spool {
         Ok(Some(batch))
     }
 
-    fn look_for_next(&self, cursor: &mut Cursor) -> Result<Option<(Sent, Batch)>, SpoolError> {
+    fn look_for_next(&mut self, cursor: &mut Cursor) -> Result<Option<(Sent, Batch)>, SpoolError> {
         while let Some(place) = self.segment_from(cursor.segment()) {
             let Some((entry, end)) = cursor.read(place)? else {
                 // What is damaged here shows when the next that follows it is acknowledged.
@@ -213,13 +213,15 @@ impl Spool {
                 }
                 continue;
             };
-            let (start, written) = (entry.start(), entry.written);
+            let (number, start, written) = (place.number, entry.start(), entry.written);
             // One that only tells what was given up may come twice: the warehouse knows it by its number.
             if written > self.ledger.released() || entry.batch.records.is_empty() {
                 let Batch { epoch, serial, .. } = entry.batch;
-                let sent = Sent { epoch, serial, start, written, segment: place.number, end };
+                let sent = Sent { epoch, serial, start, written, segment: number, end };
                 return Ok(Some((sent, entry.batch)));
             }
+            // Acknowledged to an earlier process, which had no time to remove it.
+            self.settled = self.settled.max((number, end));
         }
         Ok(None)
     }
