@@ -40,7 +40,7 @@ impl FsdLab {
     /// # Errors
     /// One line that says what the system refused, what is missing, or what of the scenario cannot be done here.
     pub fn up(scenario: &Scenario, options: LabOptions, hop: u8) -> Result<Self, LabError> {
-        let routers = scenario.links.len() - 1;
+        let routers = scenario.links.len().saturating_sub(1);
         let refused = |reason: String| Err(LabError::Scenario { scenario: scenario.name.clone(), reason });
         if Carriage::of(scenario) != Carriage::Bridge {
             return refused(

@@ -65,7 +65,11 @@ fn what_is_whole_of_a_packed_capture_is_used() {
         let mut most = 0;
         for part in 1..20 {
             let cut = packed[..packed.len() * part / 20].to_vec();
-            let (packets, account) = read(cut).expect("a capture, cut off");
+            let (packets, account) = match read(cut) {
+                // So little of it that no block is whole.
+                Err(ReadError::CutOff { whole: 0 }) if part < 5 => continue,
+                read => read.expect("a capture, cut off"),
+            };
             assert_eq!(account.end, End::CutOff);
             assert_eq!(packets, wanted[..packets.len()]);
             assert!(packets.len() >= most);

@@ -159,7 +159,7 @@ mod tests {
             let _ = dwell_net::protocol::parse::<Opening>(&bytes);
             let _ = dwell_net::protocol::parse::<Receipt>(&bytes);
             if let Ok(Upload::Batch(batch)) = dwell_net::protocol::parse(&bytes) {
-                let _ = (batch.check(), batch.admitted());
+                let _ = (batch.check(), batch.absurd());
             }
         }
     }

@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Numbers that outlive a spool, as those of a file outlive a process.
 #[derive(Clone)]
@@ -23,6 +24,20 @@ impl Slots for Lasting {
 
     fn flush(&self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Lasting {
+    /// Where the ledger counts what was written, and what was told: once the write is done.
+    const COUNTED_AFTER: [std::ops::Range<usize>; 2] = [2..3, 10..SLOTS];
+
+    fn counted_after_a_write(&self) -> Vec<u64> {
+        Self::COUNTED_AFTER.into_iter().flatten().map(|slot| self.0[slot].load(Relaxed)).collect()
+    }
+
+    fn restore(&self, counts: &[u64]) {
+        let slots = Self::COUNTED_AFTER.into_iter().flatten();
+        slots.zip(counts).for_each(|(slot, count)| self.0[slot].store(*count, Relaxed));
     }
 }
 
@@ -235,9 +250,10 @@ proptest! {
         let mut taken = 0;
         for (batches, size, acknowledged, cut, in_memory) in lives {
             let mut spool = place.open();
-            let mut before = 0;
+            let (mut before, mut counts) = (0, Vec::new());
             for _ in 0..batches {
                 before = spool.bytes();
+                counts = place.slots.counted_after_a_write();
                 append(&mut spool, taken..taken + size).unwrap();
                 taken += size;
             }
@@ -259,11 +275,10 @@ proptest! {
             {
                 warehouse.keep(&batch);
             }
-            let written = spool.ledger().written() - u64::from(size);
             (0..in_memory).for_each(|_| spool.ledger().take());
             taken += in_memory as u32;
             drop(spool);
-            place.slots.0[2].store(written, std::sync::atomic::Ordering::Relaxed);
+            place.slots.restore(&counts);
             fs::OpenOptions::new().write(true).open(&torn).unwrap().set_len(keep).unwrap();
         }
         let mut spool = place.open();
@@ -279,4 +294,21 @@ proptest! {
         file.extend(bytes);
         let _ = dwell_store::spool::parse_segment(&file);
     }
+}
+
+#[test]
+fn a_full_spool_has_room_again_once_the_warehouse_has_what_it_holds() {
+    let mut place = Place::new();
+    let mut spool = place.open();
+    let mut taken = 0;
+    while append(&mut spool, taken..taken + 1000).is_ok() {
+        taken += 1000;
+    }
+    taken += 1000;
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    assert_eq!((spool.bytes(), place.segments().len()), (0, 0));
+    append(&mut spool, taken..taken + 1).unwrap();
+    warehouse.empty(&mut spool);
+    assert_eq!(warehouse.all(), u64::from(taken) + 1);
 }

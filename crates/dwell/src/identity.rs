@@ -30,9 +30,14 @@ impl IdentityArgs {
         Ok(Identity::load_or_create(&self.folder()?)?)
     }
 
+    /// Where it stands whom this host knows.
+    pub(crate) fn peers_file(&self) -> Result<PathBuf> {
+        Ok(self.folder()?.join("peers"))
+    }
+
     /// Whom this host knows. Without the file it knows nobody.
     pub(crate) fn peers(&self) -> Result<Peers> {
-        let file = self.folder()?.join("peers");
+        let file = self.peers_file()?;
         if !file.exists() {
             let advice =
                 "each host needs the other's key there, one a line; `dwell agent --key` prints a host's own";

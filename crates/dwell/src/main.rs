@@ -9,6 +9,7 @@ mod run;
 mod screen;
 mod target;
 mod verb;
+mod warehouse;
 mod waterfall;
 mod world;
 

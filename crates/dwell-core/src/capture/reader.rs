@@ -57,6 +57,7 @@ impl<R: Read> Reader<R> {
             whole: 0,
             ended: None,
         };
+        let mut refused = ReadError::NoCapture;
         for enough in START {
             reader.refill(enough)?;
             match Format::of(&reader.buffer[..reader.end]) {
@@ -64,12 +65,11 @@ impl<R: Read> Reader<R> {
                     (reader.format, reader.start) = (format, header);
                     return Ok(reader);
                 }
-                Err(ReadError::NoCapture) => {}
-                Err(error) => return Err(error),
+                Err(error) => refused = error,
             }
         }
         // Of what was packed and is cut off or damaged, that is the reason.
-        reader.ended.and_then(Result::err).map_or(Err(ReadError::NoCapture), |kind| Err(reader.torn(kind)))
+        Err(reader.ended.and_then(Result::err).map_or(refused, |kind| reader.torn(kind)))
     }
 
     /// Goes on to the next packet, and tells its time; `None` at the end. After [`ReadError::Timeless`] it can go on.

@@ -309,7 +309,7 @@ impl<'a> View<'a> {
             // does, no packet that was not held with the first comes within the period.
             let parted = self.gaps.iter().copied().find(|gap| *gap >= 0.95 * low);
             let above = parted.map_or(above, |parted| parted.max(above));
-            return Estimate { value: f64::midpoint(low, high), low: below, high: above };
+            return self.doubted(f64::midpoint(low, high), below, above);
         }
         // The level itself: the middle of the gaps that lie on it.
         let reach = 4.0 * best.blur;
@@ -318,10 +318,13 @@ impl<'a> View<'a> {
         let sampled = quantile_interval(&near, 0.5).unwrap_or(Estimate { value: level, low, high });
         // The clock's grid, and its rate.
         let doubt = self.known.resolution + CLOCK_RATE_DOUBT * level;
-        Estimate {
-            value: sampled.value,
-            low: sampled.low.min(low) - doubt,
-            high: sampled.high.max(high) + doubt,
-        }
+        self.doubted(sampled.value, sampled.low.min(low) - doubt, sampled.high.max(high) + doubt)
+    }
+
+    /// A reply leaves once the kernel has dealt with its request, and not every batch is dealt with as quickly: the first
+    /// finds the kernel at rest. By how much is not known; what a request takes is the measure of it.
+    fn doubted(&self, value: f64, low: f64, high: f64) -> Estimate {
+        let kernel = self.known.spacing();
+        Estimate { value, low: low - kernel, high: high + kernel }
     }
 }

@@ -14,7 +14,7 @@ pub enum Cause {
     BusyCore,
     /// The reader's core slept.
     SleepingCore,
-    /// The reader had not asked for the packet: it did something else.
+    /// The reader had not asked for the packet: it did something else, awake already or once it was woken.
     SlowReader,
     /// The NIC held the packet back, as its own stamps show.
     Held,
@@ -71,6 +71,8 @@ impl Attribution {
     fn reader(&mut self, journey: &Journey) -> Vec<(Cause, Nanos)> {
         let at = |point| journey.times.at(point);
         let tid = journey.process.as_ref().map(|process| process.tid);
+        // It had its core, and did not ask at once.
+        let to_asking = journey.stage(Stage::Reader).unwrap_or_default();
         if let (Some(running), Some(before)) = (at(Point::Running), &journey.before) {
             let cause = match before {
                 Before::Idle(_) => Cause::SleepingCore,
@@ -86,16 +88,16 @@ impl Attribution {
                     Wake { waking: at(Point::Waking).unwrap_or(running - wake_up), running, cause },
                 );
             }
-            return vec![(cause, wake_up)];
+            return vec![(cause, wake_up), (Cause::SlowReader, to_asking)];
         }
         let (Some(queued), Some(asked)) = (at(Point::Queue), at(Point::Asked)) else { return Vec::new() };
         let queued_for = journey.stage(Stage::SocketQueue).unwrap_or_default();
         let Some(wake) = tid.and_then(|tid| self.wakes.get(&tid)) else {
-            return vec![(Cause::SlowReader, queued_for)];
+            return vec![(Cause::SlowReader, queued_for + to_asking)];
         };
         let for_core = wake.running.min(asked) - wake.waking.max(queued);
         let for_core = for_core.max(Nanos::ZERO).min(queued_for);
-        vec![(wake.cause, for_core), (Cause::SlowReader, queued_for - for_core)]
+        vec![(wake.cause, for_core), (Cause::SlowReader, queued_for - for_core + to_asking)]
     }
 }
 
@@ -110,6 +112,19 @@ mod tests {
         assert_eq!(Attribution::default().causes(&journey), [(Cause::BusyCore, Nanos(900_000))]);
         let journey = after(received(Nanos(0), sleeper(50_000)), Before::Idle(Nanos::from_millis(20)));
         assert_eq!(Attribution::default().causes(&journey), [(Cause::SleepingCore, Nanos(50_000))]);
+    }
+
+    #[test]
+    fn a_reader_that_was_woken_and_does_something_else_first_is_slow() {
+        let points = [
+            (Point::Waking, 3_200),
+            (Point::Running, 53_200),
+            (Point::Asked, 253_200),
+            (Point::Read, 254_000),
+        ];
+        let journey = after(received(Nanos(0), points.to_vec()), Before::Idle(Nanos::from_millis(20)));
+        let expected = [(Cause::SleepingCore, Nanos(50_000)), (Cause::SlowReader, Nanos(200_000))];
+        assert_eq!(Attribution::default().causes(&journey), expected);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub enum Half {
     Exact(Nanos),
     /// So long or shorter: what ended it was later than the answer itself.
     AtMost(Nanos),
-    /// One of the two, and nothing tells which: the answer may be to the first segment or to its repetition.
+    /// One of the two, and nothing tells which: the answer may be to the first segment or to its repetition. Of several
+    /// repetitions, the shortest and the longest are told, and it may be one between them.
     OneOf(Nanos, Nanos),
 }
 

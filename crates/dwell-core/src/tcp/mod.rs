@@ -4,6 +4,7 @@
 //! round-trip time (papers/003): `S`, from the probe to the server and back, and `C`, from the probe to the client and
 //! back. Time is the packets' own: nothing here asks what time it is.
 
+pub mod continuous;
 pub mod dissect;
 mod endpoint;
 mod flags;

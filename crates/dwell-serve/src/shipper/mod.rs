@@ -196,6 +196,14 @@ impl Shipper {
         }
     }
 
+    /// Takes a record of one who can wait: of captures, say, that come faster than they can be written.
+    pub fn hand_over(&self, record: Handshake) {
+        self.shared.ledger.take();
+        if self.queue.send(record).is_err() {
+            self.shared.ledger.give_up(Reason::QueueFull, 1);
+        }
+    }
+
     /// What became of all records until now.
     #[must_use]
     pub fn report(&self) -> Report {

@@ -51,9 +51,20 @@ pub(super) fn run(shared: &Shared) {
 /// Whether nothing is to be shipped any more.
 fn is_over(shared: &Shared) -> bool {
     match shared.stage() {
-        Stage::Ending(until) => Instant::now() >= until || shared.spool().is_drained(),
+        Stage::Ending(until) => Instant::now() >= until || is_settled(shared),
         _ => false,
     }
+}
+
+/// Whether the warehouse has everything that was written, and knows what was not. What the last batch could not tell,
+/// for want of room, one more does.
+fn is_settled(shared: &Shared) -> bool {
+    let mut spool = shared.spool();
+    if spool.is_drained() && shared.ledger.has_untold() {
+        // Without room for it yet, it is tried again.
+        let _ = spool.append(Vec::new());
+    }
+    spool.is_drained() && !shared.ledger.has_untold()
 }
 
 /// A pause, though something may be written meanwhile. It ends with the shipper.

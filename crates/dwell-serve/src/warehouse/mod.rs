@@ -108,7 +108,7 @@ impl Warehouse {
         let kept = self.store.lock().unwrap_or_else(PoisonError::into_inner).keep(batch);
         match kept {
             Ok(()) => {
-                let (_, absurd) = batch.admitted();
+                let absurd = batch.absurd();
                 let count = absurd.values().sum();
                 if count > 0 {
                     self.tell(WarehouseEvent::Absurd { probe: probe.to_owned(), absurd });

@@ -138,7 +138,8 @@ impl Client {
     fn close(&mut self, now: Nanos, net: &mut Net<'_>) {
         if !self.closing {
             self.closing = true;
-            self.say(now, Kind::Later, TcpFlags::ACK.with(TcpFlags::FIN), 0, net, None);
+            let last = if net.plan.then == Then::Abort { TcpFlags::RST } else { TcpFlags::FIN };
+            self.say(now, Kind::Later, TcpFlags::ACK.with(last), 0, net, None);
             self.next = self.next.wrapping_add(1);
         }
     }
@@ -188,13 +189,13 @@ impl Client {
             Then::Reset => {
                 self.state = State::Closed;
                 let part = Part { flags: TcpFlags::RST, sequence: self.next, ..Part::default() };
-                return net.send(now, true, Kind::Later, part, None);
+                return net.send(now, true, Kind::Later, part, Some(packet));
             }
             Then::Ask => {
                 let at = now + think(net, Nanos::from_millis(50));
                 net.wake_client(at, ClientTimer::Ask);
             }
-            Then::Close => {
+            Then::Close | Then::Abort => {
                 let at = now + think(net, Nanos::from_millis(5));
                 net.wake_client(at, ClientTimer::Close);
             }

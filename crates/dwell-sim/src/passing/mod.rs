@@ -7,12 +7,16 @@
 
 mod client;
 mod exchange;
+mod file;
+mod judge;
 mod plan;
 mod population;
 mod server;
 mod tap;
 mod truth;
 
+pub use file::{CaptureFile, CaptureFormat, CaptureLink};
+pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
 pub use tap::{Passed, Seen};
 pub use truth::{HalfTruth, Truth, WhyUnknown};

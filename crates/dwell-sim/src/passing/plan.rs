@@ -93,6 +93,8 @@ pub(crate) enum Then {
     AskOnly,
     /// An ACK at once, and a FIN behind it.
     Close,
+    /// An ACK at once, and an RST behind it.
+    Abort,
     /// An RST: it only wanted to know.
     Reset,
 }
@@ -296,7 +298,8 @@ impl Plan {
         let thens = [
             (90, (self.then, "")),
             (5, (Then::AskOnly, "ack-with-data")),
-            (3, (Then::Close, "closed-at-once")),
+            (2, (Then::Close, "closed-at-once")),
+            (1, (Then::Abort, "aborted")),
             (2, (Then::Reset, "half-open-scan")),
         ];
         let (then, label) = one_of(rng, &thens);

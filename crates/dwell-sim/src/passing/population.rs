@@ -25,11 +25,13 @@ pub struct Population {
     pub flood: u32,
     /// Connections that begin in a second.
     pub rate: u32,
+    /// The probes' clocks tell times to this.
+    pub resolution: Nanos,
 }
 
 impl Default for Population {
     fn default() -> Self {
-        Self { connections: 1_000, probes: 1, seed: 1, data: 6, flood: 0, rate: 1_000 }
+        Self { connections: 1_000, probes: 1, seed: 1, data: 6, flood: 0, rate: 1_000, resolution: Nanos(1) }
     }
 }
 
@@ -95,7 +97,7 @@ impl Population {
             .map(|probe| match probe {
                 0 => Nanos::ZERO,
                 // No two probes share a clock.
-                _ => Nanos(rng.random_range(-3_000_000_000..3_000_000_000)),
+                _ => Nanos(rng.random_range(-3_000_000..3_000_000)) * 1_000,
             })
             .collect();
         Passings {
@@ -140,8 +142,13 @@ impl Passings {
 
     fn run(&mut self, plan: &Plan) {
         let (connection, probes) = (self.connections, self.population.probes);
-        let sent = exchange(plan, &mut self.rng);
-        let truths: Vec<_> = (0..probes).map(|probe| Truth::of(plan, &sent, connection, probe)).collect();
+        let Nanos(tick) = self.population.resolution;
+        let mut sent = exchange(plan, &mut self.rng);
+        for at in sent.iter_mut().flat_map(|sent| sent.passed.iter_mut().flatten()) {
+            *at = Nanos(at.0 - at.0 % tick);
+        }
+        let truths: Vec<_> =
+            (0..probes).map(|probe| Truth::of(plan, &sent, connection, probe, Nanos(tick))).collect();
         if plan.views.contains(&View::Deaf) && truths.iter().any(Truth::is_trap) {
             // What a tap misses can leave no trace at all: a SYN/ACK in the same tick of the server's clock as the one
             // that it heard, or a lost exchange of hosts without time stamps. Nobody could know; it is not asked.

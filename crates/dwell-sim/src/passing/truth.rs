@@ -121,8 +121,8 @@ fn proven(asked: &[&Passing<'_>], answer: &Passing<'_>) -> HalfTruth {
 }
 
 impl Truth {
-    /// Of a connection at a probe.
-    pub(crate) fn of(plan: &Plan, sent: &[Sent], connection: u32, probe: usize) -> Self {
+    /// Of a connection at a probe whose clock tells times to a `tick`.
+    pub(crate) fn of(plan: &Plan, sent: &[Sent], connection: u32, probe: usize, tick: Nanos) -> Self {
         let mut passed: Vec<_> = sent
             .iter()
             .enumerate()
@@ -131,7 +131,8 @@ impl Truth {
             })
             .collect();
         passed.sort_by_key(|passing| passing.at);
-        let least = |sections: &[[Nanos; 2]]| sections.iter().flatten().copied().sum();
+        let least =
+            |sections: &[[Nanos; 2]]| sections.iter().flatten().copied().sum::<Nanos>() - (tick - Nanos(1));
         let (near, far) = plan.sections.split_at(probe + 1);
         let server_half = HalfTruth {
             values: pairs(&passed, true),
@@ -141,8 +142,9 @@ impl Truth {
             },
             ..server_half(plan, &passed)
         };
+        let least = least(near);
         let client_half =
-            HalfTruth { values: pairs(&passed, false), least: least(near), ..client_half(plan, &passed) };
+            HalfTruth { values: pairs(&passed, false), least, ..client_half(plan, &passed, least) };
         let mut values = chains(sent, probe);
         for one in &server_half.values {
             values.extend(client_half.values.iter().map(|other| *one + *other));
@@ -238,12 +240,22 @@ fn third<'a, 's>(passed: &'a [Passing<'s>]) -> Result<&'a Passing<'s>, WhyUnknow
     }
 }
 
-fn client_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
+/// Whether data, which came for a SYN/ACK that did not pass here, followed another one sooner than an answer can.
+fn bound_is_false(passed: &[Passing<'_>], least: Nanos) -> bool {
+    let first = passed.iter().find(|passing| passing.is(Kind::SynAck));
+    let data = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn));
+    first.zip(data).is_some_and(|(first, data)| data.at > first.at && data.at - first.at < least)
+}
+
+fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
     if plan.course == Course::Simultaneous {
         return unknown(WhyUnknown::SimultaneousOpen);
     }
     let third = match third(passed) {
         Ok(third) => third,
+        Err(WhyUnknown::DataInstead) if bound_is_false(passed, least) => {
+            return unknown(WhyUnknown::Trap);
+        }
         Err(why) => return unknown(why),
     };
     let names = |passing: &&Passing<'_>| {
@@ -260,6 +272,10 @@ fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfT
             return unknown(server.why.or(client.why).unwrap_or(WhyUnknown::Ambiguous));
         }
         _ if plan.course == Course::Simultaneous => return unknown(WhyUnknown::SimultaneousOpen),
+        // Where the server may speak before the third segment, an ACK may be to what it said.
+        _ if matches!(plan.course, Course::FastOpen { data: 1.., .. }) => {
+            return unknown(WhyUnknown::DataInstead);
+        }
         _ => {}
     }
     let third = match third(passed) {

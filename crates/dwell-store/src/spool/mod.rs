@@ -53,6 +53,8 @@ pub struct Spool {
     cursor: Cursor,
     /// Handed out and not acknowledged, in their order.
     under_way: VecDeque<Sent>,
+    /// Segment and end of the batch that was acknowledged last.
+    settled: (u64, u64),
 }
 
 /// A batch that was handed out.
@@ -93,7 +95,7 @@ impl Spool {
         }
         ledger.recover(|| full.front().and_then(Segment::first), last.as_ref());
         let next = full.back().map_or(0, |segment| segment.number + 1);
-        let mut spool = Self {
+        Ok(Self {
             folder: folder.to_owned(),
             probe: probe.to_owned(),
             limit: limit.max(MIN_LIMIT),
@@ -104,11 +106,10 @@ impl Spool {
             tail: None,
             unsynced: Vec::new(),
             next,
-            cursor: Cursor::at(next),
+            cursor: Cursor::at(0),
             under_way: VecDeque::new(),
-        };
-        spool.rewind();
-        Ok(spool)
+            settled: (0, 0),
+        })
     }
 
     /// What became of every record.
@@ -132,6 +133,9 @@ impl Spool {
         let appended = self.try_append(records);
         if let Err(error) = &appended {
             self.ledger.give_up(error.reason(), count);
+            // Where there is no room, what the warehouse has already must not take any.
+            self.end_tail();
+            self.remove_settled()?;
         }
         appended
     }
@@ -222,8 +226,10 @@ impl Spool {
 
     /// Hands out again what was handed out and not acknowledged.
     pub fn rewind(&mut self) {
-        self.under_way.clear();
-        self.cursor = Cursor::at(0);
+        if let Some(oldest) = self.under_way.front() {
+            self.cursor = Cursor::at(oldest.segment);
+            self.under_way.clear();
+        }
     }
 
     /// Batches handed out and not acknowledged.
@@ -243,18 +249,25 @@ impl Spool {
         }
         let Some(sent) = self.under_way.pop_front() else { return Ok(false) };
         self.ledger.release(sent.start, sent.written);
-        let is_done = |segment: &Segment| {
-            segment.number < sent.segment || (segment.number == sent.segment && segment.length <= sent.end)
-        };
-        if self.full.front().is_some_and(is_done) {
+        self.settled = (sent.segment, sent.end);
+        self.remove_settled()?;
+        Ok(true)
+    }
+
+    /// Removes the segments of which the warehouse has everything.
+    fn remove_settled(&mut self) -> Result<(), SpoolError> {
+        let (last, end) = self.settled;
+        let is_settled =
+            |segment: &Segment| segment.number < last || (segment.number == last && segment.length <= end);
+        if self.full.front().is_some_and(is_settled) {
             // Else a power cut could bring back an older count beside newer segments.
             self.ledger.flush().map_err(SpoolError::io(&self.folder, "sync the ledger of"))?;
         }
-        while let Some(segment) = self.full.front().filter(|segment| is_done(segment)) {
+        while let Some(segment) = self.full.front().filter(|segment| is_settled(segment)) {
             segment.remove()?;
             self.full.pop_front();
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether the warehouse has all that was written.

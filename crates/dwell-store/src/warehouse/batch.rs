@@ -5,12 +5,16 @@ use dwell_core::Nanos;
 use dwell_core::tcp::{Half, Handshake};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The longest name of a probe.
 pub const MAX_PROBE_NAME: usize = 64;
 
 /// A round trip that is longer than this was never one: TCP gives up long before.
 const MAX_ROUND_TRIP: Nanos = Nanos::from_secs(3_600);
+
+/// From 2000 to 2100: a clock that tells another time was never set.
+const YEARS: Range<Nanos> = Nanos::from_secs(946_684_800)..Nanos::from_secs(4_102_444_800);
 
 /// Records of one probe, kept all or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +61,17 @@ impl Batch {
         (admitted, serde_json::to_string(&missing).unwrap_or_default())
     }
 
+    /// Its records that cannot be true, by reason: they are counted, not kept.
+    #[must_use]
+    pub fn absurd(&self) -> BTreeMap<&'static str, u64> {
+        let day = self.day();
+        let mut counts = BTreeMap::new();
+        for reason in self.records.iter().filter_map(|record| absurd(record, day)) {
+            *counts.entry(reason).or_default() += 1;
+        }
+        counts
+    }
+
     /// Whether its probe has a name that can stand in a statement, a file name and a metric.
     ///
     /// # Errors
@@ -81,7 +96,7 @@ impl Batch {
 /// Why a record cannot be true.
 fn absurd(record: &Handshake, day: Day) -> Option<&'static str> {
     let days = i64::from(Day::of(record.first_at).0) - i64::from(day.0);
-    if days.abs() > 1 {
+    if days.abs() > 1 || !YEARS.contains(&record.first_at) {
         return Some("absurd-time");
     }
     let absurd = |half| match half {

@@ -16,6 +16,7 @@ pub(crate) mod plan;
 pub(crate) mod ppt;
 pub(crate) mod replay;
 pub(crate) mod sections;
+pub(crate) mod serve;
 pub(crate) mod watch;
 
 use crate::cli::Output;

@@ -151,11 +151,30 @@ fn regimes(samples: &[Sample], skew: Estimate, resolution: f64, floor: f64) -> R
     if is_the_links(&order, &split, floor, tolerance) {
         return Regimes::NoneWaited;
     }
+    let tolerance = parting(&order, &split, tolerance, 2.0 * resolution);
     let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
     match border(samples, skew, waits) {
         Some((order, delay)) => Regimes::Both(Box::new(read_off(&order, waits, delay, resolution))),
         None => Regimes::Unclear,
     }
+}
+
+/// How far from S a gap still is that of a pair that waited: of one to three thirds of what the blur allows, that whose
+/// border parts best. A core that polls before it sleeps gives a third kind of pair, just after the stamp, whose gap is
+/// longer than S by a wake-up without an interrupt: S is blurred enough for those to pass as ones that waited.
+fn parting(order: &[Even], split: &Split, widest: f64, least: f64) -> f64 {
+    let parted = |tolerance: f64| {
+        let waits = |pair: &Even| (pair.gap - split.service).abs() <= tolerance;
+        profile(order, waits).into_iter().fold(f64::NEG_INFINITY, f64::max)
+    };
+    let tried = [1.0, 0.8, 2.0 / 3.0, 0.5, 1.0 / 3.0].map(|share| (share * widest).max(least));
+    // The widest of those that part as well.
+    let best = tried
+        .iter()
+        .rev()
+        .map(|tolerance| (parted(*tolerance), *tolerance))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(widest, |(_, tolerance)| tolerance)
 }
 
 /// Whether a flat gap is the path's doing and not the host's: a pair whose P_h waited in a queue leaves the narrowest

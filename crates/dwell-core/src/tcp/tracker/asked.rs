@@ -8,6 +8,10 @@ use crate::unit::Nanos;
 /// milliseconds at most.
 const COPY: Nanos = Nanos::from_millis(10);
 
+/// An answer that took so long may be a repetition, of which the first was lost before it came here: its sender's first
+/// time-out is 1 s (RFC 6298, 2.1), and a timer may be a little early.
+const TIMEOUT: Nanos = Nanos::from_millis(990);
+
 /// The segments of one kind that ask for the same answer: a SYN, or a SYN/ACK, and its repetitions.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Asked {
@@ -15,7 +19,10 @@ pub(super) struct Asked {
     newest: Nanos,
     first_value: u32,
     newest_value: u32,
+    /// How many passed, those with other numbers too.
     count: u16,
+    /// More than one passed with this number.
+    repeated: bool,
     /// The last one bears a time stamp.
     stamped: bool,
     /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
@@ -39,7 +46,7 @@ pub(super) enum Which {
 }
 
 /// Whether `one` is later than `other` on a clock of 32 bits that wraps.
-pub(super) const fn is_newer(one: u32, other: u32) -> bool {
+pub(in super::super) const fn is_newer(one: u32, other: u32) -> bool {
     let ahead = one.wrapping_sub(other);
     ahead != 0 && ahead < 1 << 31
 }
@@ -53,6 +60,7 @@ impl Asked {
             first_value: value.unwrap_or(0),
             newest_value: value.unwrap_or(0),
             count: 1,
+            repeated: false,
             stamped: value.is_some(),
             telling: value.is_some(),
         }
@@ -62,8 +70,13 @@ impl Asked {
     pub(super) fn is_copy(&self, segment: &Segment) -> bool {
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.count > 0
-            && (segment.at - self.newest).abs() < COPY
+            && Self::is_copy_at(self.newest, segment.at)
             && value == self.stamped.then_some(self.newest_value)
+    }
+
+    /// Whether two equal segments with these stamps are one.
+    pub(super) fn is_copy_at(one: Nanos, other: Nanos) -> bool {
+        (one - other).abs() < COPY
     }
 
     /// Asked again, by `segment`.
@@ -78,6 +91,7 @@ impl Asked {
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
         self.count = self.count.saturating_add(1);
+        self.repeated = true;
     }
 
     /// Asked anew, by a segment with another number: those before it are not repeated by it, but count.
@@ -87,6 +101,10 @@ impl Asked {
 
     pub(super) const fn count(&self) -> u16 {
         self.count
+    }
+
+    pub(super) const fn is_repeated(&self) -> bool {
+        self.repeated
     }
 
     pub(super) fn first(&self) -> Option<Nanos> {
@@ -108,15 +126,21 @@ impl Asked {
             (_, Some(echo)) if self.telling && echo == self.newest_value => Which::Newest,
             (_, Some(echo)) if self.telling && is_newer(echo, self.newest_value) => Which::Later,
             (_, Some(echo)) if self.telling && is_newer(self.first_value, echo) => Which::Unseen,
-            (1, _) => Which::Newest,
-            _ => Which::Any,
+            _ if self.repeated => Which::Any,
+            _ => Which::Newest,
         }
+    }
+
+    /// Whether a TSecr names something that did not pass here.
+    pub(super) fn names_unseen(&self, echo: Option<u32>) -> bool {
+        matches!(self.answered(echo), Which::Unseen | Which::Later)
     }
 
     /// How long ago that was at `at`. Nothing is told of an answer that was stamped before its question.
     pub(super) fn since(&self, which: Which, at: Nanos) -> Half {
         let (newest, first) = (at - self.newest, at - self.first);
         match which {
+            Which::Newest if newest >= TIMEOUT => Half::AtMost(newest),
             Which::Newest if newest >= Nanos::ZERO => Half::Exact(newest),
             Which::Any if newest.min(first) >= Nanos::ZERO => {
                 Half::OneOf(newest.min(first), newest.max(first))
@@ -127,11 +151,11 @@ impl Asked {
 
     /// The longest that it can have been at `at`, if something that passed here was answered.
     pub(super) fn at_most(&self, which: Which, at: Nanos) -> Half {
-        let longest = match which {
-            Which::Newest => at - self.newest,
-            Which::Any | Which::Later => at - self.first.min(self.newest),
-            Which::Unknown | Which::Unseen => return Half::Unknown,
-        };
-        if longest >= Nanos::ZERO { Half::AtMost(longest) } else { Half::Unknown }
+        match which {
+            _ if at < self.first.max(self.newest) => Half::Unknown,
+            Which::Newest => Half::AtMost(at - self.newest),
+            Which::Any | Which::Later => Half::AtMost(at - self.first.min(self.newest)),
+            Which::Unknown | Which::Unseen => Half::Unknown,
+        }
     }
 }

@@ -17,10 +17,14 @@ pub(super) struct Early {
 pub(super) enum What {
     /// The client's first ACK, and nothing else.
     Ack,
-    /// The client's first ACK with data, or a later one.
+    /// The client's first ACK with data.
     Data,
+    /// A later one of the client's, without data.
+    Later,
     /// What the server sends when it has had the ACK.
     Server,
-    /// A SYN/ACK in answer to a SYN, where both ends sent one.
-    Crossing,
+    /// The client's SYN/ACK, in answer to the server's SYN.
+    ClientCrosses,
+    /// The server's SYN/ACK, where the server sent a SYN too.
+    ServerCrosses,
 }

@@ -5,20 +5,25 @@
 
 mod asked;
 mod counts;
+mod crossing;
 mod crowd;
 mod early;
+mod ending;
 mod limits;
+mod opening;
+mod outcome;
 mod pending;
 mod progress;
 mod table;
 
+pub(super) use asked::is_newer;
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, Flag, FlowHash, Half, Handshake, Segment, TcpFlags, Unreachable};
+use super::{Ending, FlowHash, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
-use early::{Early, What};
-use progress::{Progress, echo};
+use early::What;
+use progress::Progress;
 use table::{Class, Place, Table};
 
 /// So long what is established is held, because what tells more of it may reach the probe late: shorter than any
@@ -73,38 +78,10 @@ impl Tracker {
         }
     }
 
-    /// Shows an ICMP message.
-    pub fn refused(&mut self, unreachable: &Unreachable, take: &mut impl FnMut(Handshake)) {
-        self.pass(unreachable.at, take);
-        let Some(place) = self.table.find(&unreachable.from, &unreachable.to) else {
-            self.counts.stray_refusals += 1;
-            return;
-        };
-        let at = unreachable.at;
-        let progress = self.table.at(place);
-        let by_client = progress.is_client(&unreachable.from);
-        let mut ended = progress.clone();
-        ended.flags.set(Flag::RefusedByIcmp);
-        let handshake = match self.table.class(place) {
-            Class::Unanswered if by_client && unreachable.sequence == progress.isn_client => {
-                ended.judge_server(at, None);
-                ended.handshake(Ending::Refused, Half::Unknown)
-            }
-            Class::Answered | Class::Stray if !by_client && unreachable.sequence == progress.isn_server => {
-                let half = progress.answers.since(progress.answers.answered(None), at);
-                ended.handshake(Ending::Refused, half)
-            }
-            _ => {
-                self.counts.stray_refusals += 1;
-                return;
-            }
-        };
-        self.tell(place, handshake, take);
-    }
-
     /// Time has passed, as of the packets: gives up what is too old. Seeing a segment does as much.
     pub fn pass(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
-        for class in Class::ALL {
+        // Last those that are over, for the others become so.
+        for class in Class::ALL.into_iter().rev() {
             while let Some(place) = self.table.oldest(class).filter(|place| self.is_old(*place, now)) {
                 self.give_up(place, take);
             }
@@ -172,7 +149,6 @@ impl Tracker {
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
-        self.table.at_mut(place).isn_server = handshake.isn_server.unwrap_or(0);
         self.table.age(place, Class::Over);
         take(handshake);
     }
@@ -212,115 +188,7 @@ impl Tracker {
         progress.touched = at;
         self.table.age(place, class);
     }
-
-    fn replace(&mut self, place: Place, syn: &Segment, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) != Class::Over {
-            self.counts.ports_reused += 1;
-            self.table.at_mut(place).flags.set(Flag::PortsReused);
-        }
-        self.drop_out(place, take);
-        self.keep(Progress::opened(syn), Class::Unanswered, take);
-    }
-
-    /// A SYN.
-    fn open(&mut self, place: Option<Place>, syn: &Segment, take: &mut impl FnMut(Handshake)) {
-        let Some(place) = place else {
-            return self.keep(Progress::opened(syn), Class::Unanswered, take);
-        };
-        let class = self.table.class(place);
-        let progress = self.table.at_mut(place);
-        if !progress.is_client(&syn.from) {
-            return self.replace(place, syn, take);
-        }
-        match class {
-            Class::Stray if progress.was_asked_by(syn) && progress.syns.count() == 0 => {
-                progress.late_syn(syn);
-                self.touch(place, syn.at, Class::Answered);
-            }
-            _ if syn.sequence != progress.isn_client => self.replace(place, syn, take),
-            Class::Over => self.counts.late += 1,
-            _ if progress.syns.is_copy(syn) => {
-                progress.flags.set(Flag::Duplicated);
-                self.counts.duplicates += 1;
-            }
-            _ => {
-                progress.syns.again(syn);
-                progress.flags.set(Flag::SynRepeated);
-                self.counts.repeated_syns += 1;
-                self.touch(place, syn.at, class);
-            }
-        }
-    }
-
-    /// A SYN/ACK.
-    fn answer(&mut self, place: Option<Place>, answer: &Segment, take: &mut impl FnMut(Handshake)) {
-        let Some(place) = place else {
-            self.counts.stray_syn_acks += 1;
-            return self.keep(Progress::stray(answer), Class::Stray, take);
-        };
-        let class = self.table.class(place);
-        let progress = self.table.at_mut(place);
-        if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
-            self.counts.wrong_acknowledgments += 1;
-            return;
-        }
-        match class {
-            Class::Over => self.counts.late += 1,
-            Class::Unanswered => {
-                progress.answered(answer);
-                progress.judge_server(answer.at, echo(answer));
-                self.touch(place, answer.at, Class::Answered);
-            }
-            _ if progress.isn_server == answer.sequence && progress.answers.is_copy(answer) => {
-                progress.flags.set(Flag::Duplicated);
-                self.counts.duplicates += 1;
-            }
-            _ => {
-                progress.answers.again(answer);
-                progress.flags.set(Flag::SynAckRepeated);
-                self.counts.repeated_syn_acks += 1;
-                self.touch(place, answer.at, class);
-            }
-        }
-    }
-
-    /// A segment with ACK, without SYN and RST.
-    fn acknowledge(&mut self, place: Place, segment: &Segment, take: &mut impl FnMut(Handshake)) {
-        let progress = self.table.at(place);
-        if !progress.is_client(&segment.from) {
-            return;
-        }
-        let Some(third) = progress.third(segment) else { return };
-        match self.table.class(place) {
-            Class::Over => {}
-            Class::Unanswered => {
-                self.table.at_mut(place).early = Some(third);
-                self.touch(place, segment.at, Class::Held);
-            }
-            _ => {
-                let handshake = progress.established(third);
-                self.tell(place, handshake, take);
-            }
-        }
-    }
-
-    /// A segment with RST.
-    fn reset(&mut self, place: Option<Place>, reset: &Segment, take: &mut impl FnMut(Handshake)) {
-        let Some(place) = place else {
-            self.counts.stray_refusals += 1;
-            return;
-        };
-        let progress = self.table.at(place);
-        let class = self.table.class(place);
-        if class == Class::Unanswered
-            && !progress.is_client(&reset.from)
-            && reset.flags.has(TcpFlags::ACK)
-            && progress.acknowledges_syn(reset)
-        {
-            let mut ended = progress.clone();
-            ended.judge_server(reset.at, echo(reset));
-            let handshake = ended.handshake(Ending::Refused, Half::Unknown);
-            self.tell(place, handshake, take);
-        }
-    }
 }
+
+#[cfg(test)]
+mod tests;

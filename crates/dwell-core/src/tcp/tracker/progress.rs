@@ -1,6 +1,6 @@
 //! One handshake in progress.
 
-use super::super::{Ending, Endpoint, Flag, Flags, Half, Handshake, Segment, TcpFlags};
+use super::super::{Endpoint, Flag, Flags, Half, Segment, TcpFlags};
 use super::asked::Asked;
 use super::early::{Early, What};
 use crate::unit::Nanos;
@@ -22,6 +22,8 @@ pub(super) struct Progress {
     pub(super) server_half: Half,
     pub(super) isn_client: u32,
     pub(super) isn_server: u32,
+    /// TSecr of the (first) SYN/ACK.
+    answer_echo: Option<u32>,
     /// Bytes of data on the SYN.
     syn_data: u16,
     /// How many of them the SYN/ACK acknowledges.
@@ -54,6 +56,7 @@ impl Progress {
             server_half: Half::Unknown,
             isn_client: 0,
             isn_server: 0,
+            answer_echo: None,
             syn_data: 0,
             syn_data_taken: 0,
             answer_data: 0,
@@ -79,12 +82,13 @@ impl Progress {
         progress.isn_client = answer.acknowledgment.wrapping_sub(1);
         progress.isn_server = answer.sequence;
         progress.answer_data = data(answer);
+        progress.answer_echo = echo(answer);
         progress.answers = Asked::once(answer);
         progress
     }
 
     /// What the options of a SYN or a SYN/ACK say.
-    fn note(&mut self, segment: &Segment) {
+    pub(super) fn note(&mut self, segment: &Segment) {
         let options = segment.options;
         let is_syn = !segment.flags.has(TcpFlags::ACK);
         let said = [
@@ -128,11 +132,11 @@ impl Progress {
     /// The SYN passes after its SYN/ACK.
     pub(super) fn late_syn(&mut self, syn: &Segment) {
         self.note(syn);
-        self.flags.set(Flag::OutOfOrder);
         self.syn_data = data(syn);
         self.syn_data_taken = self.isn_client.wrapping_sub(syn.sequence) as u16;
         self.isn_client = syn.sequence;
         self.syns = Asked::once(syn);
+        self.judge_again();
     }
 
     /// The SYN/ACK, or another one with another number: of a server that keeps no state, or lost it.
@@ -141,10 +145,25 @@ impl Progress {
         self.syn_data_taken = answer.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) as u16;
         self.isn_server = answer.sequence;
         self.answer_data = data(answer);
+        self.answer_echo = echo(answer);
         if self.answers.count() == 0 {
             self.answers = Asked::once(answer);
         } else {
             self.answers.another(answer);
+        }
+        self.judge_server(answer.at, self.answer_echo);
+    }
+
+    /// Whether something was sent again.
+    pub(super) const fn was_repeated(&self) -> bool {
+        self.syns.is_repeated() || self.answers.is_repeated()
+    }
+
+    /// A SYN passed after the SYN/ACK, though it is stamped before it.
+    pub(super) fn judge_again(&mut self) {
+        self.flags.set(Flag::OutOfOrder);
+        if let Some(at) = self.answers.first() {
+            self.judge_server(at, self.answer_echo);
         }
     }
 
@@ -176,77 +195,40 @@ impl Progress {
             at: segment.at,
             echo: echo(segment),
             acknowledgment: segment.acknowledgment,
-            what: if is_next && is_all && is_pure { What::Ack } else { What::Data },
+            what: match is_next && is_all && is_pure {
+                true => What::Ack,
+                false if segment.payload > 0 => What::Data,
+                false => What::Later,
+            },
         })
+    }
+
+    /// Whether a SYN/ACK that passes after the client's ACK is the one that was acknowledged.
+    pub(super) fn was_acknowledged(&self, answer: &Segment) -> bool {
+        let beyond = |early: Early| early.acknowledgment.wrapping_sub(answer.sequence.wrapping_add(1));
+        self.early.is_some_and(|early| match early.what {
+            What::Ack => [0, answer.payload].contains(&beyond(early)),
+            _ => beyond(early) < FIRST_WINDOW,
+        })
+    }
+
+    /// How far beyond the SYN and its data a client's segment begins; `None` if too far.
+    pub(super) fn client_ahead(&self, segment: &Segment) -> Option<u32> {
+        let next = self.isn_client.wrapping_add(1).wrapping_add(u32::from(self.syn_data_taken));
+        Some(segment.sequence.wrapping_sub(next)).filter(|ahead| *ahead < FIRST_WINDOW)
+    }
+
+    /// Whether a server's segment follows its SYN/ACK.
+    pub(super) fn follows_answer(&self, segment: &Segment) -> bool {
+        segment.sequence.wrapping_sub(self.isn_server.wrapping_add(1)) < FIRST_WINDOW
     }
 
     /// Whether a server's segment without SYN is what it sends once the connection is there. With TCP Fast Open it need
     /// not wait for that.
     pub(super) fn shows_established(&self, segment: &Segment) -> bool {
         !self.flags.has(Flag::FastOpen)
-            && segment.sequence.wrapping_sub(self.isn_server.wrapping_add(1)) < FIRST_WINDOW
+            && !self.flags.has(Flag::OptionsCut)
+            && self.follows_answer(segment)
             && segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) < FIRST_WINDOW
-    }
-
-    /// The handshake as it stands.
-    pub(super) fn handshake(&self, ending: Ending, client_half: Half) -> Handshake {
-        let is_acknowledged = self.early.is_some_and(|early| early.what == What::Ack);
-        let isn_server = if self.answers.count() > 0 {
-            Some(self.isn_server)
-        } else {
-            self.early.filter(|_| is_acknowledged).map(|early| early.acknowledgment.wrapping_sub(1))
-        };
-        let trusted = |half| if self.skewed { Half::Unknown } else { half };
-        let (server_half, client_half) = (trusted(self.server_half), trusted(client_half));
-        let firsts = [self.syns.first(), self.answers.first()];
-        Handshake {
-            client: self.client,
-            server: self.server,
-            isn_client: self.isn_client,
-            isn_server,
-            first_at: firsts.into_iter().flatten().min().unwrap_or(self.touched),
-            syn_at: self.syns.first(),
-            server_half,
-            client_half,
-            total: server_half.then(client_half),
-            ending,
-            syns: self.syns.count(),
-            syn_acks: self.answers.count(),
-            flags: self.flags,
-        }
-    }
-
-    /// The handshake, which this segment of the client's ended.
-    pub(super) fn established(&self, third: Early) -> Handshake {
-        let mut ended = self.clone();
-        ended.early = Some(third);
-        if third.what == What::Data {
-            ended.flags.set(Flag::AckWithData);
-        }
-        let (asked, is_bound) = match self.answers.count() {
-            0 => (&self.syns, third.what != What::Ack),
-            _ => (&self.answers, third.what != What::Ack),
-        };
-        // The SYN's own time stamp says nothing of an ACK's echo of the server's.
-        let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
-        let half = match asked.since(which, third.at) {
-            Half::Unknown => asked.at_most(which, third.at),
-            _ if is_bound => asked.at_most(which, third.at),
-            half => half,
-        };
-        if self.answers.count() == 0 {
-            return Handshake { total: half, ..ended.handshake(Ending::Established, Half::Unknown) };
-        }
-        if self.answers.last().is_some_and(|last| third.at < last) {
-            // An ACK stamped before its SYN/ACK. Where it passed before it as well, one direction reaches the probe
-            // late: the halves are wrong by that, each the other way, and their sum is not.
-            ended.skewed = true;
-            let is_late = self.flags.has(Flag::OutOfOrder) && third.what == What::Ack;
-            ended.flags.set(if is_late { Flag::OutOfOrder } else { Flag::ClockBackwards });
-            let total =
-                if is_late { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };
-            return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
-        }
-        ended.handshake(Ending::Established, half)
     }
 }

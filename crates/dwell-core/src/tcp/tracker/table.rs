@@ -55,6 +55,10 @@ struct Node {
     younger: u32,
 }
 
+/// What one handshake takes.
+#[cfg(test)]
+pub(super) const PLACE_BYTES: usize = size_of::<Node>();
+
 #[derive(Copy, Clone, Debug)]
 struct Ages {
     oldest: u32,

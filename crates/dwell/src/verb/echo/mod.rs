@@ -46,11 +46,12 @@ pub(crate) struct EchoArgs {
     #[arg(value_name = "HOST")]
     target: Option<String>,
 
-    /// The tap: a capture file, or an interface to listen on
+    /// The tap: a capture file, or an interface to listen on; with --fsd, on the source's side of the router
     #[arg(long, value_name = "FILE|IF")]
     tap: Option<String>,
 
-    /// What the host under test sees of the same echoes: a capture file, or an interface of this machine
+    /// What the host under test sees of the same echoes: a capture file, or an interface of this machine; with --fsd, a
+    /// tap on the destination's side of the router
     #[arg(long = "host", value_name = "FILE|IF", id = "at_host")]
     at_host: Option<String>,
 

@@ -63,6 +63,9 @@ struct Block {
     /// Echoes by these probes are heard instead, in labs of their own.
     #[serde(default)]
     echo: Vec<Probe>,
+    /// Routers at these hops are probed instead, in labs of their own, over IPv4 and IPv6.
+    #[serde(default)]
+    fsd: Vec<u8>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -90,6 +93,8 @@ pub(super) struct Condition {
     pub(super) methods: Vec<MethodSpec>,
     /// What echoes its runs hear, where they hear any.
     pub(super) echo: Vec<Probe>,
+    /// Which routers its runs probe, where they probe any.
+    pub(super) fsd: Vec<u8>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(super) settings: BTreeMap<String, Value>,
     /// All of it.
@@ -123,10 +128,16 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            if !block.echo.is_empty() && (!block.methods.is_empty() || grid.world == EvalWorld::Sim) {
-                return wrong(block, "echoes are heard in the lab, in a block without a [[method]]");
+            let measured = [!block.echo.is_empty(), !block.fsd.is_empty(), !block.methods.is_empty()];
+            let [echo, fsd, _] = measured;
+            let several = measured.into_iter().filter(|one| *one).count() > 1;
+            if (echo || fsd) && (several || grid.world == EvalWorld::Sim) {
+                return wrong(
+                    block,
+                    "echoes are heard, and routers probed, in the lab, each in a block of their own without a [[method]]",
+                );
             }
-            if grid.methods.is_empty() && block.methods.is_empty() && block.echo.is_empty() {
+            if grid.methods.is_empty() && measured == [false; 3] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -290,6 +301,7 @@ impl Grid {
             number,
             methods: self.methods_of(block).to_vec(),
             echo: block.echo.clone(),
+            fsd: block.fsd.clone(),
             settings,
             scenario,
         }

@@ -1,6 +1,5 @@
 //! Runs of conditions, judged against the truth on all cores.
 
-use super::echo;
 use super::gaps;
 use super::grid::{Condition, EvalWorld, Grid};
 use super::ground;
@@ -9,6 +8,7 @@ use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
 use super::rows::{Origin, Row};
+use super::{echo, fsd};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
@@ -66,7 +66,7 @@ impl Judge<'_> {
                     bed = None;
                 }
                 let outcome = match &bed {
-                    _ if !condition.echo.is_empty() => Ok(()),
+                    _ if !condition.echo.is_empty() || !condition.fsd.is_empty() => Ok(()),
                     Some(_) => Ok(()),
                     None => Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, self.seed)
                         .map(|made| bed = Some((place, made))),
@@ -74,6 +74,11 @@ impl Judge<'_> {
                 let outcome = outcome.and_then(|()| match &bed {
                     _ if !condition.echo.is_empty() => {
                         echo::run(condition, place, place.seed(self.seed), |quantity| {
+                            self.grid.wants(quantity)
+                        })
+                    }
+                    _ if !condition.fsd.is_empty() => {
+                        fsd::run(condition, place, place.seed(self.seed), |quantity| {
                             self.grid.wants(quantity)
                         })
                     }

@@ -3,6 +3,7 @@
 mod cells;
 mod chart;
 mod echo;
+mod fsd;
 mod gaps;
 mod grid;
 mod ground;

@@ -1,6 +1,6 @@
 //! What became of the packets of a run, by reason.
 
-use super::observed::Seen;
+use dwell_core::tcp::Seen;
 use dwell_net::capture::RingCounts;
 
 /// What became of the packets of a run, by reason.

@@ -1,17 +1,16 @@
 //! Watching captures: all of them are of one place.
 
 use super::account::Account;
-use super::observed::Observed;
 use super::output::Outputs;
 use anyhow::{Context, Result, anyhow};
-use dwell_core::tcp::{Handshake, Summary};
+use dwell_core::tcp::{Handshake, Limits, Observed, Summary};
 use dwell_net::capture::{self, End, File, Merged};
 use std::path::{Path, PathBuf};
 
-pub(super) fn watch(files: &[PathBuf], handshakes: u32, mut outputs: Outputs) -> Result<(Summary, Account)> {
+pub(super) fn watch(files: &[PathBuf], limits: Limits, mut outputs: Outputs) -> Result<(Summary, Account)> {
     let open = |file: &PathBuf| File::open(file).map_err(|error| anyhow!("{} {error}", file.display()));
     let mut opened = files.iter().map(open).collect::<Result<Vec<_>>>()?;
-    let (mut summary, mut observed) = (Summary::default(), Observed::new(handshakes));
+    let (mut summary, mut observed) = (Summary::default(), Observed::new(limits));
     let mut written = Ok(());
     let mut take = |handshake: Handshake| {
         summary.add(&handshake);

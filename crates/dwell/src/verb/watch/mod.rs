@@ -4,7 +4,6 @@ mod account;
 mod files;
 mod given;
 mod live;
-mod observed;
 mod output;
 mod panels;
 mod row;
@@ -18,9 +17,9 @@ use crate::screen::{coloured, print};
 use account::Account;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use dwell_core::tcp::Summary;
+use dwell_core::tcp::{Limits, Summary};
 use given::Given;
-use output::{Outputs, Targets};
+use output::{Outputs, ShipArgs, Targets};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -39,7 +38,8 @@ use std::path::PathBuf;
   dwell watch eth0 --json --probe border-1      one object a line for each connection
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
-  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers")]
+  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
+  dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
     /// An interface, or captures; `-` is standard input
     #[arg(value_name = "IF|FILE", required = true)]
@@ -88,6 +88,9 @@ pub(crate) struct WatchArgs {
     /// Send the same by NetFlow, version 9, from which nfdump reads them
     #[arg(long, value_name = "HOST:PORT")]
     netflow: Option<String>,
+
+    #[command(flatten)]
+    ship: ShipArgs,
 }
 
 /// What came of a run.
@@ -118,12 +121,18 @@ impl WatchArgs {
             prometheus: self.prometheus,
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
+            ship: self.ship.clone(),
+            live: matches!(given, Given::Interface(_)),
         };
         let (summary, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
-            Given::Files(files) => files::watch(files, self.handshakes, Outputs::open(&targets)?)?,
+            Given::Files(files) => files::watch(files, self.limits(), Outputs::open(&targets)?)?,
         };
         tell(&Told { probe, summary, account }, output)
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { handshakes: self.handshakes as usize, ..Limits::default() }
     }
 
     const fn asks_for_live(&self) -> bool {

@@ -3,7 +3,6 @@
 use super::WatchArgs;
 use super::account::{self, Account};
 use super::live::Live;
-use super::observed::{Observed, Seen};
 use super::output::{Outputs, Targets};
 use crate::failure::bad_argument;
 use crate::screen::Progress;
@@ -11,7 +10,7 @@ use crate::verb::ends::{Ends, Over};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
 use dwell_core::inside::grouped;
-use dwell_core::tcp::{Handshake, Summary};
+use dwell_core::tcp::{Handshake, Observed, Seen, Summary};
 use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
 use std::io::{self, IsTerminal};
@@ -57,7 +56,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
         let readers: Vec<_> = rings
             .into_iter()
             .map(|ring| {
-                let (tell, stop, observed) = (tell.clone(), stop.0, Observed::new(args.handshakes));
+                let (tell, stop, observed) = (tell.clone(), stop.0, Observed::new(args.limits()));
                 scope.spawn(move || read(ring, observed, stop, stamping, &tell))
             })
             .collect();

@@ -5,6 +5,9 @@ use dwell_core::fsd::{self, Crossed, Pair, Tally};
 use dwell_core::{Circumstances, Report};
 use std::net::IpAddr;
 
+/// Under this name the circumstances keep whose messages were heard.
+pub(super) const ROUTER: &str = "router";
+
 /// Pairs, and what could not be used.
 #[derive(Default)]
 pub(super) struct Heard {
@@ -41,7 +44,7 @@ impl Heard {
             notes.insert(place.to_owned(), name);
         }
         if let Some(router) = router {
-            notes.insert("router".to_owned(), router.to_string());
+            notes.insert(ROUTER.to_owned(), router.to_string());
         }
         Ok(Self { circumstances, hop, pairs, router, tally: Some(tally), truth: None, warnings })
     }

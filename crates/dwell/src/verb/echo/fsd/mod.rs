@@ -13,7 +13,7 @@ use dwell_core::fsd::{self, MOST_PAIRS};
 use dwell_core::{Bytes, Circumstances, Effort, Nanos};
 use dwell_net::echo::Asking;
 use dwell_store::{Ask, Found, Header, Record, RecordWriter};
-use heard::Heard;
+use heard::{Heard, ROUTER};
 use std::path::Path;
 
 /// Name of the measurement in records, and of the hop among the settings that a record keeps.
@@ -115,6 +115,7 @@ pub(super) fn replay(record: Record, output: &Output) -> Result<()> {
     let hop = record.header.ask.config.get(STAGE).and_then(|hop| hop.parse().ok());
     let hop = hop.context("the record does not say which hop was probed")?;
     let circumstances = Circumstances { world: "record".to_owned(), ..record.header.circumstances };
-    let heard = Heard { circumstances, hop, pairs: record.pairs, ..Heard::default() };
+    let router = circumstances.notes.get(ROUTER).and_then(|router| router.parse().ok());
+    let heard = Heard { circumstances, hop, pairs: record.pairs, router, ..Heard::default() };
     tell::tell(&record.header.ask, &heard, &heard.report(), output)
 }

@@ -148,7 +148,7 @@ impl Exporter {
         if self.held_records == 0 {
             return Ok(());
         }
-        if self.messages % REMIND == 0 {
+        if self.messages.is_multiple_of(REMIND) {
             let templates = self.templates();
             self.send(&templates, 8)?;
         }

@@ -5,10 +5,12 @@ mod flows;
 mod json;
 mod parquet;
 mod prometheus;
+mod ship;
 
 use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use flows::Protocol;
+pub(super) use ship::ShipArgs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -33,6 +35,9 @@ pub(super) struct Targets {
     pub(super) prometheus: Option<SocketAddr>,
     pub(super) ipfix: Option<String>,
     pub(super) netflow: Option<String>,
+    pub(super) ship: ShipArgs,
+    /// Whether they come from an interface, which waits for nobody.
+    pub(super) live: bool,
 }
 
 /// All outputs that were asked for.
@@ -62,6 +67,9 @@ impl Outputs {
                 let opened = flows::Exporter::to(to, protocol, probe);
                 all.push(Box::new(opened.with_context(|| format!("cannot send flows to {to}"))?));
             }
+        }
+        if let Some(opened) = targets.ship.open(probe, targets.live, targets.json)? {
+            all.push(Box::new(opened));
         }
         Ok(Self(all))
     }

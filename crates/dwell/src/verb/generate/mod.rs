@@ -1,4 +1,7 @@
-//! `dwell generate`: manual page and completions, from the one description of the command line.
+//! `dwell generate`: manual page and completions, from the one description of the command line; captures to try
+//! readers on.
+
+mod capture;
 
 use crate::cli::{Cli, Output};
 use crate::screen::print;
@@ -7,11 +10,12 @@ use clap::{Args, CommandFactory, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Make the manual page or a shell's completions
+/// Make the manual page, a shell's completions, or a capture with known truth
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell generate man ~/.local/share/man/man1
-  dwell generate completions bash > /etc/bash_completion.d/dwell")]
+  dwell generate completions bash > /etc/bash_completion.d/dwell
+  dwell generate capture --connections 90000 --out handshakes.pcap --truth handshakes.jsonl")]
 pub(crate) struct GenerateArgs {
     #[command(subcommand)]
     what: What,
@@ -29,6 +33,7 @@ enum What {
         /// For which shell
         shell: Shell,
     },
+    Capture(capture::CaptureArgs),
 }
 
 impl GenerateArgs {
@@ -38,6 +43,7 @@ impl GenerateArgs {
                 std::fs::create_dir_all(&folder)?;
                 Ok(clap_mangen::generate_to(Cli::command(), folder)?)
             }
+            What::Capture(capture) => capture.run(),
             What::Completions { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "dwell", &mut script);

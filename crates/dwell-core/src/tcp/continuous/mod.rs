@@ -1,0 +1,90 @@
+//! Round-trip times throughout the life of a connection, apart from those of its handshake.
+//!
+//! A handshake tells one round trip, at its beginning. What follows tells many: by time stamps, by acknowledgments, by
+//! replies, and of QUIC by its handshake and its spin bit. Each holds what the answering end took itself (delayed
+//! acknowledgments too), and one whose answer was lost is too long: the shortest of an interval is what tells the path.
+
+mod datagram;
+mod flows;
+mod quic;
+mod sample;
+mod sent;
+
+pub use datagram::Datagram;
+pub use quic::Quic;
+pub use sample::{By, Sample};
+
+use super::{Half, Segment, TcpFlags};
+use crate::unit::Nanos;
+use flows::Flows;
+use sent::Sent;
+
+/// How much is kept of flows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct FlowLimits {
+    /// Flows at most. One takes less than 512 bytes.
+    pub flows: usize,
+    /// A flow that is silent for longer, in packet time, begins anew.
+    pub patience: Nanos,
+}
+
+impl Default for FlowLimits {
+    fn default() -> Self {
+        Self { flows: 32_768, patience: Nanos::from_secs(120) }
+    }
+}
+
+/// Round-trip times throughout the lives of TCP connections.
+#[derive(Debug)]
+pub struct Continuous {
+    flows: Flows<[Sent; 2]>,
+}
+
+impl Continuous {
+    /// One that has seen nothing.
+    #[must_use]
+    pub fn new(limits: FlowLimits) -> Self {
+        Self { flows: Flows::new(limits.flows, limits.patience) }
+    }
+
+    /// How many flows had to give way to others.
+    #[must_use]
+    pub const fn forgotten(&self) -> u64 {
+        self.flows.forgotten()
+    }
+
+    /// Shows a segment.
+    pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Sample)) {
+        let Segment { at, from, to, flags, sequence, acknowledgment, payload, options } = *segment;
+        let (flow, is_low) = self.flows.of(&from, &to, at);
+        if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) {
+            *flow = <[Sent; 2]>::default();
+        }
+        let [low, high] = flow;
+        let (own, others) = if is_low { (low, high) } else { (high, low) };
+        if flags.has(TcpFlags::ACK) {
+            let mut tell = |asked: Option<Nanos>, by| {
+                if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
+                    take(Sample { at, to: from, other: to, value: Half::Exact(value), by });
+                }
+            };
+            tell(others.acknowledged(acknowledgment), By::Acknowledgment);
+            if let Some(stamps) = options.timestamps {
+                tell(others.echoed(stamps.echo), By::Timestamps);
+            }
+            if payload > 0 {
+                tell(others.replied(acknowledgment), By::Response);
+            }
+        }
+        // The stamp of a pure ACK is echoed when the other end happens to send something: it asks for nothing.
+        let length = payload.saturating_add(u32::from(flags.has(TcpFlags::FIN)));
+        if flags.has(TcpFlags::SYN) {
+            own.begin(sequence);
+        } else if length > 0 && !flags.has(TcpFlags::RST) {
+            own.send(at, sequence, length, options.timestamps.map(|stamps| stamps.value), payload > 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! QUIC (RFC 9000): round-trip times from its handshake, and from the spin bit.
+
+use super::super::Half;
+use super::flows::Flows;
+use super::{By, Datagram, FlowLimits, Sample};
+use crate::unit::Nanos;
+
+/// The versions whose headers are known: 1 (RFC 9000) and 2 (RFC 9369).
+const VERSIONS: [u32; 2] = [1, 0x6b33_43cf];
+
+/// So many edges of the spin bit must have come in turn before one is believed: an end that does not spin sets the bit
+/// at random (RFC 9000, 17.4), and 1 in 256 of those flows gets so far.
+const IN_TURN: u8 = 8;
+
+/// What a datagram's first bytes say.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Header {
+    /// A packet of the handshake, of a known version or that negotiates one.
+    Long,
+    /// A client's or server's first packet.
+    Initial,
+    /// A packet of a connection that is there, with its spin bit.
+    Short { spin: bool },
+}
+
+impl Header {
+    fn of(payload: &[u8]) -> Option<Self> {
+        let first = *payload.first()?;
+        if first & 0x80 == 0 {
+            return (first & 0x40 != 0).then_some(Self::Short { spin: first & 0x20 != 0 });
+        }
+        let version = u32::from_be_bytes(payload.get(1..5)?.try_into().ok()?);
+        let kind = first >> 4 & 3;
+        let place = VERSIONS.iter().position(|known| *known == version);
+        match place {
+            _ if version == 0 => Some(Self::Long),
+            Some(place) if first & 0x40 != 0 && usize::from(kind) == place => Some(Self::Initial),
+            Some(_) if first & 0x40 != 0 => Some(Self::Long),
+            _ => None,
+        }
+    }
+}
+
+/// How far the handshake is.
+#[derive(Copy, Clone, Debug, Default)]
+enum Stage {
+    /// Nothing has passed.
+    #[default]
+    New,
+    /// The client's first packets.
+    Asked { low: bool, first: Nanos, repeated: bool },
+    /// The server's.
+    Answered { low: bool, first: Nanos, repeated: bool },
+    /// Both halves are told.
+    Told { low: bool },
+}
+
+impl Stage {
+    /// The client is the lower of the two ends; `None` before anything passed.
+    const fn client(self) -> Option<bool> {
+        match self {
+            Self::New => None,
+            Self::Asked { low, .. } | Self::Answered { low, .. } | Self::Told { low } => Some(low),
+        }
+    }
+}
+
+/// The last spin bit of each end, client first, and the last edge.
+#[derive(Copy, Clone, Debug, Default)]
+struct Spin {
+    bits: [Option<bool>; 2],
+    /// Who made it, and when.
+    edge: Option<(bool, Nanos)>,
+    in_turn: u8,
+}
+
+impl Spin {
+    /// A packet of the client or the server; gives how long after the other end's edge this one's is. The server takes
+    /// over the client's bit; the client turns the server's.
+    fn see(&mut self, by_client: bool, spin: bool, at: Nanos) -> Option<Nanos> {
+        let own = usize::from(!by_client);
+        let before = self.bits[own].replace(spin);
+        if before.is_none_or(|before| before == spin) {
+            return None;
+        }
+        let others = self.bits[1 - own]?;
+        let last = self.edge.replace((by_client, at));
+        let is_right = (spin == others) != by_client;
+        let waited = last.filter(|(by, _)| *by != by_client).map(|(_, edge)| at - edge);
+        let Some(waited) = waited.filter(|waited| is_right && *waited >= Nanos::ZERO) else {
+            self.in_turn = 0;
+            return None;
+        };
+        self.in_turn = self.in_turn.saturating_add(1);
+        (self.in_turn > IN_TURN).then_some(waited)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Connection {
+    stage: Stage,
+    spin: Spin,
+}
+
+/// Round-trip times of QUIC connections whose handshake passes.
+#[derive(Debug)]
+pub struct Quic {
+    flows: Flows<Connection>,
+}
+
+impl Quic {
+    /// One that has seen nothing.
+    #[must_use]
+    pub fn new(limits: FlowLimits) -> Self {
+        Self { flows: Flows::new(limits.flows, limits.patience) }
+    }
+
+    /// How many flows had to give way to others.
+    #[must_use]
+    pub const fn forgotten(&self) -> u64 {
+        self.flows.forgotten()
+    }
+
+    /// Shows a datagram.
+    pub fn see(&mut self, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
+        let Datagram { at, from, to, payload } = *datagram;
+        let Some(header) = Header::of(payload) else { return };
+        let (connection, is_low) = self.flows.of(&from, &to, at);
+        let by_client = connection.stage.client().map(|low| low == is_low);
+        let mut tell = |value, by| take(Sample { at, to: from, other: to, value, by });
+        match (header, by_client) {
+            (Header::Short { spin }, Some(by_client)) => {
+                if let Some(value) = connection.spin.see(by_client, spin, at) {
+                    tell(Half::Exact(value), By::SpinBit);
+                }
+            }
+            (Header::Initial, None) => {
+                connection.stage = Stage::Asked { low: is_low, first: at, repeated: false };
+            }
+            (Header::Initial | Header::Long, Some(by_client)) => {
+                if let Some(value) = connection.stage.advance(by_client, at) {
+                    tell(value, By::QuicHandshake);
+                }
+            }
+            (Header::Long | Header::Short { .. }, None) => {}
+        }
+    }
+}
+
+impl Stage {
+    /// A packet of the handshake; gives the half that it ends. Several before the answer are one message in parts, or a
+    /// repetition: the half is at most the time since the first.
+    fn advance(&mut self, by_client: bool, at: Nanos) -> Option<Half> {
+        let told = |first: Nanos, repeated: bool| match at - first {
+            value if value < Nanos::ZERO => None,
+            value if repeated => Some(Half::AtMost(value)),
+            value => Some(Half::Exact(value)),
+        };
+        match (*self, by_client) {
+            (Self::Asked { low, first, .. }, true) => {
+                *self = Self::Asked { low, first, repeated: true };
+                None
+            }
+            (Self::Asked { low, first, repeated }, false) => {
+                *self = Self::Answered { low, first: at, repeated: false };
+                told(first, repeated)
+            }
+            (Self::Answered { low, first, .. }, false) => {
+                *self = Self::Answered { low, first, repeated: true };
+                None
+            }
+            (Self::Answered { low, first, repeated }, true) => {
+                *self = Self::Told { low };
+                told(first, repeated)
+            }
+            _ => None,
+        }
+    }
+}

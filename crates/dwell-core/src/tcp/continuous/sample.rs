@@ -1,0 +1,36 @@
+//! One round-trip time of many.
+
+use super::super::{Endpoint, Half};
+use crate::unit::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A round-trip time from the probe to one end and back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// When the answer passed, since the epoch of the probe's clock.
+    pub at: Nanos,
+    /// Whom the probe's packet went to: the end that answered.
+    pub to: Endpoint,
+    /// The other end of the flow.
+    pub other: Endpoint,
+    /// From the probe to [`Self::to`] and back, with the time that this end took itself.
+    pub value: Half,
+    /// What tells it.
+    pub by: By,
+}
+
+/// What tells a round-trip time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The first echo of a time stamp (RFC 7323).
+    Timestamps,
+    /// The acknowledgment of data that was sent once (Karn's rule).
+    Acknowledgment,
+    /// The first byte of a reply after the last of a request: with the time that the program took.
+    Response,
+    /// The first packet of a QUIC server after the client's, or of the client after that.
+    QuicHandshake,
+    /// QUIC's spin bit (RFC 9000, 17.4).
+    SpinBit,
+}

@@ -1,0 +1,225 @@
+//! What continuous measurement makes of each behaviour.
+
+use super::super::{Endpoint, Options, Timestamps};
+use super::*;
+use std::net::{IpAddr, Ipv4Addr};
+
+fn end(number: u32, port: u16) -> Endpoint {
+    Endpoint { address: IpAddr::V4(Ipv4Addr::from_bits(number)), port }
+}
+
+fn client() -> Endpoint {
+    end(1, 40_000)
+}
+
+fn server() -> Endpoint {
+    end(2, 443)
+}
+
+fn sent(at: i64, sequence: u32, acknowledgment: u32, payload: u32) -> Segment {
+    Segment {
+        at: Nanos::from_micros(at),
+        from: client(),
+        to: server(),
+        flags: TcpFlags::ACK,
+        sequence,
+        acknowledgment,
+        payload,
+        options: Options::default(),
+    }
+}
+
+fn back(segment: Segment) -> Segment {
+    Segment { from: segment.to, to: segment.from, ..segment }
+}
+
+fn stamped(segment: Segment, value: u32, echo: u32) -> Segment {
+    let options = Options { timestamps: Some(Timestamps { value, echo }), ..Options::default() };
+    Segment { options, ..segment }
+}
+
+/// What is told by `by`: to whom, and microseconds.
+fn told(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
+    let mut continuous = Continuous::new(FlowLimits { flows: 64, ..FlowLimits::default() });
+    let mut told = Vec::new();
+    for segment in segments {
+        continuous.see(segment, &mut |sample| {
+            let value = sample.value.exact().expect("exact").0 / 1_000;
+            assert_eq!(sample.at, segment.at);
+            if sample.by == by {
+                told.push((sample.to, value));
+            }
+        });
+    }
+    told
+}
+
+#[test]
+fn an_acknowledgment_of_new_data_is_a_round_trip_of_either_side() {
+    let segments = [
+        sent(0, 1, 1, 100),
+        back(sent(300, 1, 101, 50)),
+        sent(450, 101, 51, 0),
+        // Two at once, acknowledged together: the last one is answered.
+        sent(1_000, 101, 51, 100),
+        sent(1_010, 201, 51, 100),
+        back(sent(1_310, 51, 301, 0)),
+    ];
+    assert_eq!(told(&segments, By::Acknowledgment), [(server(), 300), (client(), 150), (server(), 300)]);
+}
+
+#[test]
+fn data_sent_twice_gives_nothing() {
+    let segments = [
+        sent(0, 1, 1, 100),
+        sent(10, 101, 1, 100),
+        sent(900, 1, 1, 100),
+        back(sent(1_200, 1, 201, 0)),
+        sent(2_000, 201, 1, 100),
+        back(sent(2_300, 1, 301, 0)),
+    ];
+    assert_eq!(told(&segments, By::Acknowledgment), [(server(), 300)]);
+}
+
+#[test]
+fn numbers_wrap() {
+    let segments = [sent(0, u32::MAX - 49, 1, 100), back(sent(300, 1, 50, 0))];
+    assert_eq!(told(&segments, By::Acknowledgment), [(server(), 300)]);
+}
+
+#[test]
+fn the_first_echo_of_a_time_stamp_is_a_round_trip_and_no_other() {
+    let segments = [
+        stamped(sent(0, 1, 1, 100), 10, 5),
+        // Within the same tick.
+        stamped(sent(40, 101, 1, 100), 10, 5),
+        stamped(back(sent(300, 1, 101, 0)), 7, 10),
+        stamped(back(sent(340, 1, 201, 0)), 7, 10),
+        // Sent again, with a stamp of its own.
+        stamped(sent(1_000, 101, 1, 100), 11, 7),
+        stamped(back(sent(1_300, 1, 201, 0)), 8, 11),
+    ];
+    assert_eq!(told(&segments, By::Timestamps), [(server(), 300), (server(), 300)]);
+}
+
+#[test]
+fn an_end_that_idles_gives_no_time_stamps() {
+    // The client's pure ACK is echoed when the server has something to say, whenever that is.
+    let segments = [
+        stamped(back(sent(0, 1, 1, 100)), 7, 5),
+        stamped(sent(150, 1, 101, 0), 10, 7),
+        stamped(back(sent(9_000, 101, 1, 100)), 16, 10),
+    ];
+    assert_eq!(told(&segments, By::Timestamps), [(client(), 150)]);
+}
+
+#[test]
+fn a_reply_is_timed_from_the_requests_last_byte() {
+    let segments = [
+        sent(0, 1, 1, 1_000),
+        sent(10, 1_001, 1, 500),
+        back(sent(310, 1, 1_501, 0)),
+        back(sent(5_310, 1, 1_501, 1_000)),
+        back(sent(5_320, 1_001, 1_501, 1_000)),
+    ];
+    assert_eq!(told(&segments, By::Response), [(server(), 5_300)]);
+}
+
+#[test]
+fn what_does_not_acknowledge_the_request_is_no_reply() {
+    let segments = [sent(0, 1, 1, 1_000), back(sent(310, 1, 1, 1_000))];
+    assert_eq!(told(&segments, By::Response), []);
+}
+
+#[test]
+fn a_full_window_is_sampled_and_what_is_lost_blocks_nothing() {
+    let mut segments: Vec<Segment> = (0..100).map(|n| sent(i64::from(n), 1 + n * 100, 1, 100)).collect();
+    segments.extend((0..100).map(|n| back(sent(300 + i64::from(n), 1, 101 + n * 100, 0))));
+    assert_eq!(told(&segments, By::Acknowledgment), [(server(), 300); 4]);
+    let mut silent: Vec<Segment> = (0..20).map(|n| sent(i64::from(n), 1 + n * 100, 1, 100)).collect();
+    silent.extend([sent(20_000_000, 2_001, 1, 100), back(sent(20_000_300, 1, 2_101, 0))]);
+    assert_eq!(told(&silent, By::Acknowledgment), [(server(), 300)]);
+}
+
+#[test]
+fn a_handshake_gives_nothing_here() {
+    let syn = |at| Segment { flags: TcpFlags::SYN, ..sent(at, 0, 0, 0) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(1_000_300, 50, 1, 0)) };
+    let segments = [syn(0), syn(1_000_000), answer, sent(1_000_450, 1, 51, 0)].map(|s| stamped(s, 7, 7));
+    for by in [By::Acknowledgment, By::Timestamps, By::Response] {
+        assert_eq!(told(&segments, by), []);
+    }
+}
+
+#[test]
+fn memory_is_what_the_limits_say() {
+    let bytes = size_of::<[Option<flows::Flow<[Sent; 2]>>; 4]>() / 4;
+    assert!(bytes < 512, "{bytes}");
+}
+
+fn long(initial: bool) -> [u8; 5] {
+    [if initial { 0xc0 } else { 0xe0 }, 0, 0, 0, 1]
+}
+
+fn short(spin: bool) -> [u8; 5] {
+    [if spin { 0x60 } else { 0x40 }, 0, 0, 0, 0]
+}
+
+fn quic(packets: &[(i64, bool, [u8; 5])]) -> Vec<(Endpoint, Half, By)> {
+    let mut quic = Quic::new(FlowLimits { flows: 64, ..FlowLimits::default() });
+    let mut told = Vec::new();
+    for (at, by_client, payload) in packets {
+        let (from, to) = if *by_client { (client(), server()) } else { (server(), client()) };
+        let datagram = Datagram { at: Nanos::from_micros(*at), from, to, payload };
+        quic.see(&datagram, &mut |sample| told.push((sample.to, sample.value, sample.by)));
+    }
+    told
+}
+
+fn exact(us: i64) -> Half {
+    Half::Exact(Nanos::from_micros(us))
+}
+
+#[test]
+fn a_quic_handshake_gives_both_halves() {
+    let told = quic(&[(0, true, long(true)), (300, false, long(true)), (450, true, long(false))]);
+    assert_eq!(told, [(server(), exact(300), By::QuicHandshake), (client(), exact(150), By::QuicHandshake)]);
+}
+
+#[test]
+fn a_first_message_in_parts_is_a_bound() {
+    let told = quic(&[(0, true, long(true)), (20, true, long(true)), (300, false, long(true))]);
+    assert_eq!(told, [(server(), Half::AtMost(Nanos::from_micros(300)), By::QuicHandshake)]);
+}
+
+#[test]
+fn the_spin_bit_gives_both_halves_once_it_has_spun_in_turn() {
+    let mut packets = vec![(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
+    let mut spin = false;
+    packets.extend([(500, true, short(spin)), (800, false, short(spin))]);
+    for turn in 0..8 {
+        spin = !spin;
+        let at = 950 + turn * 450;
+        packets.extend([
+            (at, true, short(spin)),
+            (at + 10, true, short(spin)),
+            (at + 300, false, short(spin)),
+        ]);
+    }
+    let told: Vec<_> = quic(&packets).into_iter().filter(|(.., by)| *by == By::SpinBit).collect();
+    assert!(told.len() >= 6, "{told:?}");
+    for (to, value, _) in told {
+        assert_eq!(value, if to == server() { exact(300) } else { exact(150) });
+    }
+}
+
+#[test]
+fn a_bit_that_does_not_spin_gives_nothing() {
+    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
+    let random = |n: i64| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
+    let packets = (0..400).map(|n| (1_000 + n * 10, n % 3 != 0, short(random(n * n))));
+    let told = quic(&start.iter().copied().chain(packets).collect::<Vec<_>>());
+    assert!(told.iter().all(|(.., by)| *by == By::QuicHandshake), "{told:?}");
+    // And what is no QUIC is none.
+    assert!(quic(&[(0, true, short(true)), (300, false, short(true)), (450, true, short(false))]).is_empty());
+}

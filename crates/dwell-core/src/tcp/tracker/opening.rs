@@ -1,0 +1,151 @@
+//! What begins a handshake: SYN and SYN/ACK.
+
+use super::super::{Flag, Handshake, Segment};
+use super::Tracker;
+use super::progress::{Progress, echo};
+use super::table::{Class, Place};
+
+impl Tracker {
+    /// A SYN.
+    pub(super) fn open(&mut self, place: Option<Place>, syn: &Segment, take: &mut impl FnMut(Handshake)) {
+        let Some(place) = place else {
+            return self.keep(Progress::opened(syn), Class::Unanswered, take);
+        };
+        let class = self.table.class(place);
+        let progress = self.table.at_mut(place);
+        let crosses = progress.has(Flag::SimultaneousOpen) && class == Class::Answered;
+        if !progress.is_client(&syn.from) {
+            if class == Class::Unanswered {
+                progress.cross(syn);
+                self.touch(place, syn.at, Class::Answered);
+            } else if crosses && progress.isn_server == syn.sequence {
+                progress.skewed |= !progress.answers.is_copy(syn);
+            } else {
+                self.replace(place, Progress::opened(syn), Class::Unanswered, take);
+            }
+            return;
+        }
+        match class {
+            Class::Stray if progress.was_asked_by(syn) => {
+                progress.late_syn(syn);
+                self.touch(place, syn.at, Class::Answered);
+            }
+            _ if syn.sequence != progress.isn_client => {
+                self.replace(place, Progress::opened(syn), Class::Unanswered, take);
+            }
+            Class::Over => self.counts.late += 1,
+            _ if progress.syns.is_copy(syn) => {
+                progress.flags.set(Flag::Duplicated);
+                self.counts.duplicates += 1;
+            }
+            _ => {
+                progress.skewed |= crosses;
+                progress.syns.again(syn);
+                progress.flags.set(Flag::SynRepeated);
+                if progress.answers.first().is_some_and(|answer| syn.at <= answer) && !crosses {
+                    progress.judge_again();
+                }
+                self.counts.repeated_syns += 1;
+                if class != Class::Held {
+                    self.touch(place, syn.at, class);
+                }
+            }
+        }
+    }
+
+    /// A SYN/ACK.
+    pub(super) fn answer(
+        &mut self,
+        place: Option<Place>,
+        answer: &Segment,
+        take: &mut impl FnMut(Handshake),
+    ) {
+        let Some(place) = place else {
+            self.counts.stray_syn_acks += 1;
+            return self.keep(Progress::stray(answer), Class::Stray, take);
+        };
+        let class = self.table.class(place);
+        let progress = self.table.at_mut(place);
+        if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
+            return self.cross(place, answer, take);
+        }
+        if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
+            // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
+            if matches!(class, Class::Over | Class::Stray) {
+                self.counts.stray_syn_acks += 1;
+                self.replace(place, Progress::stray(answer), Class::Stray, take);
+            } else {
+                self.counts.wrong_acknowledgments += 1;
+            }
+            return;
+        }
+        match class {
+            Class::Over => self.counts.late += 1,
+            Class::Unanswered => {
+                progress.answered(answer);
+                self.note_unseen(place, echo(answer));
+                self.touch(place, answer.at, Class::Answered);
+            }
+            Class::Held => self.answer_held(place, answer, take),
+            Class::Stray | Class::Answered if progress.isn_server != answer.sequence => {
+                progress.answered(answer);
+                self.touch(place, answer.at, class);
+            }
+            // Where a SYN was sent again, its answer and what the server's timer repeats come at nearly the same time.
+            Class::Stray | Class::Answered
+                if !progress.was_repeated() && progress.answers.is_copy(answer) =>
+            {
+                progress.flags.set(Flag::Duplicated);
+                self.counts.duplicates += 1;
+            }
+            Class::Stray | Class::Answered => {
+                progress.answers.again(answer);
+                progress.flags.set(Flag::SynAckRepeated);
+                self.counts.repeated_syn_acks += 1;
+                self.touch(place, answer.at, class);
+            }
+        }
+    }
+
+    /// A SYN/ACK after the client's ACK, or after what the server sent later.
+    fn answer_held(&mut self, place: Place, answer: &Segment, take: &mut impl FnMut(Handshake)) {
+        let progress = self.table.at_mut(place);
+        let Some(early) = progress.early.filter(|_| progress.answers.count() == 0) else {
+            self.counts.late += 1;
+            return;
+        };
+        if !progress.was_acknowledged(answer) {
+            self.counts.wrong_acknowledgments += 1;
+            return;
+        }
+        progress.flags.set(Flag::OutOfOrder);
+        progress.answered(answer);
+        let handshake = progress.established(early);
+        self.tell(place, handshake, take);
+    }
+
+    /// An acknowledgment where both ends sent a SYN.
+    pub(super) fn cross(&mut self, place: Place, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+        match self.table.at_mut(place).crossed(segment) {
+            Some(handshake) => self.tell(place, handshake, take),
+            None => self.touch(place, segment.at, Class::Answered),
+        }
+    }
+
+    /// Counts an answer to something that did not pass here.
+    fn note_unseen(&mut self, place: Place, echo: Option<u32>) {
+        if self.table.at(place).syns.names_unseen(echo) {
+            self.counts.unseen_named += 1;
+        }
+    }
+
+    /// Another connection between the same ports.
+    fn replace(&mut self, place: Place, by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
+        if !matches!(self.table.class(place), Class::Over | Class::Held) {
+            self.counts.ports_reused += 1;
+            self.table.at_mut(place).flags.set(Flag::PortsReused);
+        }
+        self.drop_out(place, take);
+        self.keep(by, class, take);
+    }
+}

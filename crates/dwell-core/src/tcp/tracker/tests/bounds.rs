@@ -1,0 +1,172 @@
+//! Bounded in memory and in time, whatever comes.
+
+use super::*;
+use crate::tcp::FlowHash;
+use proptest::prelude::*;
+
+fn flood(number: u32, at: i64) -> Segment {
+    let number = number.wrapping_mul(0x9e37_79b9);
+    Segment { from: end(number, (number >> 16) as u16), sequence: number, ..syn(at) }
+}
+
+#[test]
+fn what_is_unfinished_for_too_long_is_given_up() {
+    let mut tracker = Tracker::new(Limits::default());
+    let mut told = Vec::new();
+    tracker.see(&syn(0), &mut |handshake| told.push(handshake));
+    tracker.pass(us(120_000_000), &mut |handshake| told.push(handshake));
+    assert!(told.is_empty() && tracker.pending(FlowHash::of(&client(), &server())));
+    tracker.pass(us(120_000_001), &mut |handshake| told.push(handshake));
+    assert_eq!((told.len(), tracker.counts().aged), (1, 1));
+    assert!(!tracker.pending(FlowHash::of(&client(), &server())));
+}
+
+#[test]
+fn only_handshakes_in_progress_are_pending() {
+    let mut tracker = Tracker::new(Limits::default());
+    let flow = FlowHash::of(&server(), &client());
+    assert!(!tracker.pending(flow));
+    for segment in [syn(0), syn_ack(300)] {
+        tracker.see(&segment, &mut |_| ());
+        assert!(tracker.pending(flow));
+    }
+    tracker.see(&ack(450), &mut |_| ());
+    assert!(!tracker.pending(flow));
+}
+
+/// A handshake with a server, begun at `at`, that takes so long on either side.
+fn legitimate(number: u32, server: Endpoint, at: i64, half: i64) -> [Segment; 3] {
+    let own = |end: Endpoint| match end == client() {
+        true => Endpoint { port: number as u16, ..super::end(0x0c00_0000 + number / 60_000, 0) },
+        false => server,
+    };
+    [syn(at), syn_ack(at + half), ack(at + 2 * half)].map(|segment| Segment {
+        from: own(segment.from),
+        to: own(segment.to),
+        ..segment
+    })
+}
+
+/// Of handshakes among a million SYNs of others in two seconds: those finished exactly.
+fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
+    let mut tracker = Tracker::new(Limits::default());
+    let room = tracker.table.sizes().1;
+    let mut exact = 0;
+    let mut take = |told: Handshake| {
+        exact += u32::from(told.ending == Ending::Established && told.total.exact().is_some());
+    };
+    let mut others = legitimate.into_iter().peekable();
+    for number in 0..1_000_000 {
+        let syn = flood(number, i64::from(number) * 2);
+        tracker.see(&syn, &mut take);
+        if is_answered {
+            let acknowledgment = syn.sequence.wrapping_add(1);
+            let answer = Segment { acknowledgment, ..syn_ack(i64::from(number) * 2 + 1) };
+            tracker.see(&Segment { from: syn.to, to: syn.from, ..answer }, &mut take);
+        }
+        while let Some(other) = others.next_if(|other| other.at <= syn.at) {
+            tracker.see(&other, &mut take);
+        }
+    }
+    assert_eq!(tracker.table.sizes().1, room, "the table has grown");
+    let counts = tracker.counts();
+    let evicted = if is_answered { counts.evicted_answered } else { counts.evicted_unanswered };
+    assert!(evicted > 500_000, "{counts:?}");
+    exact
+}
+
+/// A thousand handshakes, and half of them with the server that is flooded.
+fn among_a_flood() -> Vec<Segment> {
+    let mut segments: Vec<Segment> = (0..500)
+        .flat_map(|number| {
+            let begun = i64::from(number) * 2_000;
+            let near = legitimate(number, server(), begun, 40_000);
+            let far = legitimate(number, end(0x0b00_0001, 80), begun, 400_000);
+            [near, far].concat()
+        })
+        .collect();
+    segments.sort_by_key(|segment| segment.at);
+    segments
+}
+
+#[test]
+fn a_flood_neither_grows_memory_nor_pushes_out_others() {
+    assert_eq!(finished_in_a_flood(among_a_flood(), false), 1_000);
+}
+
+#[test]
+fn a_flood_that_is_answered_pushes_out_no_others_either() {
+    assert_eq!(finished_in_a_flood(among_a_flood(), true), 1_000);
+}
+
+#[test]
+fn memory_is_what_the_limits_say() {
+    let (_, places) = Tracker::new(Limits::default()).table.sizes();
+    assert_eq!(places, Limits::default().handshakes);
+    assert!(places * crate::tcp::tracker::table::PLACE_BYTES < 48 << 20);
+}
+
+fn any_segment() -> impl Strategy<Value = Segment> {
+    let numbers = || prop_oneof![Just(0_u32), Just(1), Just(2), Just(u32::MAX), 0..5_u32];
+    let stamps =
+        proptest::option::of((0..4_u32, 0..4_u32).prop_map(|(value, echo)| Timestamps { value, echo }));
+    let ends = (0..3_u32, 0..3_u32, 0..2_u16);
+    (any::<i64>(), 0..400_i64, 0..8_u32, ends, 0..0x20_u16, (numbers(), numbers(), numbers()), stamps)
+        .prop_map(
+            |(
+                wild,
+                at,
+                wildly,
+                (one, other, port),
+                flags,
+                (sequence, acknowledgment, payload),
+                timestamps,
+            )| Segment {
+                at: if wildly == 0 { Nanos(wild) } else { Nanos::from_millis(at) },
+                from: end(one, port),
+                to: end(other, 0),
+                flags: TcpFlags(flags),
+                sequence,
+                acknowledgment,
+                payload,
+                options: Options { timestamps, ..Options::default() },
+            },
+        )
+}
+
+fn is_sound(half: Half) -> bool {
+    match half {
+        Half::Unknown => true,
+        Half::Exact(value) | Half::AtMost(value) => value >= Nanos::ZERO,
+        Half::OneOf(one, other) => Nanos::ZERO <= one && one <= other,
+    }
+}
+
+proptest! {
+    /// Whatever comes: no panic, nothing negative, no more places than allowed, and what `pending` denies changes nothing.
+    #[test]
+    fn any_segments_are_borne(segments in proptest::collection::vec(any_segment(), 0..400), handshakes in 8..12_usize) {
+        let mut tracker = Tracker::new(Limits { handshakes, ..Limits::default() });
+        let mut passing = Tracker::new(Limits { handshakes, ..Limits::default() });
+        let (mut told, mut passed) = (Vec::new(), Vec::new());
+        for segment in &segments {
+            tracker.see(segment, &mut |handshake| told.push(handshake));
+            passing.pass(segment.at, &mut |handshake| passed.push(handshake));
+            let matters = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
+            if matters || passing.pending(FlowHash::of(&segment.from, &segment.to)) {
+                passing.see(segment, &mut |handshake| passed.push(handshake));
+            }
+            prop_assert!(tracker.table.sizes().0 <= handshakes);
+        }
+        tracker.finish(&mut |handshake| told.push(handshake));
+        passing.finish(&mut |handshake| passed.push(handshake));
+        for handshake in &told {
+            prop_assert!([handshake.server_half, handshake.client_half, handshake.total].into_iter().all(is_sound));
+        }
+        prop_assert_eq!(&told, &passed);
+        let counts = tracker.counts();
+        let unfinished = counts.aged + counts.ports_reused + counts.cut_off
+            + counts.evicted_unanswered + counts.evicted_answered + counts.evicted_stray;
+        prop_assert!(told.len() as u64 <= counts.established + counts.refused + unfinished);
+    }
+}

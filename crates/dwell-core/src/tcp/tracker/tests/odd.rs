@@ -1,0 +1,110 @@
+//! Ports reused, simultaneous open, nonsense.
+
+use super::*;
+
+fn again(segment: Segment, later: i64, isn_c: u32, isn_s: u32) -> Segment {
+    let (from_c, from_s) = (isn_c.wrapping_sub(ISN_C), isn_s.wrapping_sub(ISN_S));
+    let (own, others) = if segment.from == client() { (from_c, from_s) } else { (from_s, from_c) };
+    Segment {
+        at: segment.at + us(later),
+        sequence: segment.sequence.wrapping_add(own),
+        acknowledgment: segment.acknowledgment.wrapping_add(others),
+        ..segment
+    }
+}
+
+#[test]
+fn ports_used_again_make_another_connection() {
+    let first = [syn(0), syn_ack(300), ack(450)];
+    let second = first.map(|segment| again(segment, 5_000, 7_777, 99));
+    let told = told(&[first, second].concat());
+    assert_eq!(told.len(), 2);
+    assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
+    assert_eq!((told[1].isn_client, told[1].isn_server, told[1].syn_at), (7_777, Some(99), Some(us(5_000))));
+}
+
+#[test]
+fn ports_used_again_while_in_progress_end_what_was() {
+    for before in [vec![syn(0)], vec![syn(0), syn_ack(300)]] {
+        let second = [syn(0), syn_ack(300), ack(450)].map(|segment| again(segment, 5_000, 7_777, 99));
+        let (told, counts) = counted(&[before, second.to_vec()].concat());
+        assert_eq!((told.len(), counts.ports_reused), (2, 1));
+        assert_eq!((told[0].ending, flags(&told[0])), (Ending::Unfinished, vec![Flag::PortsReused]));
+        assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
+    }
+}
+
+#[test]
+fn answers_to_what_was_before_are_not_taken() {
+    let stale = again(syn_ack(5_100), 0, ISN_C, ISN_S);
+    let second = [syn(0), syn_ack(300), ack(450)].map(|segment| again(segment, 5_000, 700_777, 99));
+    let told = told(&[syn(0), second[0], stale, second[1], second[2]]);
+    assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
+fn a_syn_ack_after_all_is_over_of_a_syn_not_seen_is_another_connection() {
+    let mut segments = vec![syn(0), syn_ack(300), ack(450)];
+    segments.extend([syn_ack(300), ack(450)].map(|segment| again(segment, 5_000, 7_777, 99)));
+    let told = told(&segments);
+    assert_eq!(halves(&told[1]), (Half::Unknown, exact(150), Half::Unknown));
+    assert_eq!(told[1].isn_client, 7_777);
+}
+
+fn others_syn(at: i64) -> Segment {
+    back(bare(at, TcpFlags::SYN, ISN_S, 0))
+}
+
+fn own_syn_ack(at: i64) -> Segment {
+    bare(at, TcpFlags::SYN.with(TcpFlags::ACK), ISN_C, ISN_S + 1)
+}
+
+#[test]
+fn both_ends_may_open_at_once() {
+    let (syn_acks, flag) = ([own_syn_ack(400), syn_ack(300)], [Flag::SimultaneousOpen]);
+    for order in [[0, 1], [1, 0]] {
+        let told = only(&[syn(0), others_syn(50), syn_acks[order[0]], syn_acks[order[1]]]);
+        assert_eq!(halves(&told), (exact(300), exact(350), exact(650)));
+        assert_eq!(flags(&told), flag);
+        assert_eq!((told.isn_client, told.isn_server, told.syns, told.syn_acks), (ISN_C, Some(ISN_S), 2, 2));
+    }
+}
+
+#[test]
+fn where_one_of_two_syns_is_lost_its_end_answers_the_syn_ack() {
+    // Through a NAT that drops what it did not ask for.
+    let others_ack = back(bare(700, TcpFlags::ACK, ISN_S + 1, ISN_C + 1));
+    let told = only(&[syn(0), others_syn(50), own_syn_ack(400), others_ack]);
+    assert_eq!(halves(&told), (exact(300), exact(350), exact(650)));
+    let told = only(&[syn(0), others_syn(50), syn_ack(300), ack(450)]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
+fn a_simultaneous_open_with_repetitions_is_withheld() {
+    let told = only(&[syn(0), others_syn(50), syn(1_000_000), own_syn_ack(1_000_400), syn_ack(1_000_300)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+}
+
+#[test]
+fn impossible_flags_are_counted_and_passed_over() {
+    let (fin, rst) = (TcpFlags::SYN.with(TcpFlags::FIN), TcpFlags::SYN.with(TcpFlags::RST));
+    let segments = [bare(0, fin, ISN_C, 0), bare(1, rst, ISN_C, 0), bare(2, TcpFlags(0), ISN_C, 0)];
+    let (told, counts) = counted(&segments);
+    assert_eq!((told.len(), counts.impossible_flags), (0, 2));
+}
+
+#[test]
+fn one_address_talks_with_itself() {
+    let own = |segment: Segment| Segment {
+        from: Endpoint { address: client().address, ..segment.from },
+        to: Endpoint { address: client().address, ..segment.to },
+        ..segment
+    };
+    assert_eq!(halves(&only(&[own(syn(0)), own(syn_ack(300)), own(ack(450))])).2, exact(450));
+    // The same port as well: nothing tells the directions apart.
+    let same = |segment: Segment| Segment { from: client(), to: client(), ..segment };
+    for told in told(&[same(syn(0)), same(syn_ack(300)), same(ack(450))]) {
+        assert_eq!(told.server_half, Half::Unknown);
+    }
+}

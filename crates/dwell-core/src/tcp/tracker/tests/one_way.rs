@@ -1,0 +1,77 @@
+//! One direction alone, or a part of the segments.
+
+use super::*;
+use crate::tcp::Quality;
+
+#[test]
+fn the_clients_direction_gives_the_total() {
+    let told = only(&[syn(0), ack(450), with_data(ack(500), 10)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, exact(450)));
+    assert_eq!((told.isn_server, told.quality()), (Some(ISN_S), Quality::TotalOnly));
+    assert_eq!((told.syns, told.syn_acks, told.ending), (1, 0, Ending::Established));
+}
+
+#[test]
+fn the_clients_direction_with_a_repeated_syn_is_ambiguous() {
+    let told = only(&[syn(0), syn(1_000_000), ack(1_000_450)]);
+    assert_eq!(told.total, one_of(450, 1_000_450));
+}
+
+#[test]
+fn the_clients_direction_with_data_first_is_a_bound() {
+    let told = only(&[syn(0), with_data(ack(450), 10)]);
+    assert_eq!((told.total, told.isn_server), (at_most(450), None));
+}
+
+#[test]
+fn the_total_waits_for_a_syn_ack_that_is_late_no_longer_than_that() {
+    let mut tracker = Tracker::new(Limits::default());
+    let mut told = Vec::new();
+    for segment in [syn(0), ack(450)] {
+        tracker.see(&segment, &mut |handshake| told.push(handshake));
+    }
+    tracker.pass(us(200_000), &mut |handshake| told.push(handshake));
+    assert_eq!(told.len(), 0);
+    tracker.pass(us(200_451), &mut |handshake| told.push(handshake));
+    assert_eq!(told[0].total, exact(450));
+    tracker.see(&syn_ack(200_500), &mut |handshake| told.push(handshake));
+    tracker.finish(&mut |handshake| told.push(handshake));
+    assert_eq!(told.len(), 1);
+}
+
+#[test]
+fn the_servers_direction_gives_the_numbers_and_a_bound() {
+    let reply = back(Segment { sequence: ISN_S + 1, ..with_data(ack(700), 10) });
+    let reply = Segment { acknowledgment: ISN_C + 101, ..reply };
+    let told = only(&[syn_ack(300), reply]);
+    assert_eq!(halves(&told), (Half::Unknown, at_most(400), Half::Unknown));
+    assert_eq!((told.client, told.server), (client(), server()));
+    assert_eq!((told.isn_client, told.isn_server), (ISN_C, Some(ISN_S)));
+    assert_eq!((told.quality(), told.ending), (Quality::Unfinished, Ending::Established));
+}
+
+#[test]
+fn a_syn_ack_and_an_ack_without_the_syn_give_the_clients_half() {
+    let (told, counts) = counted(&[syn_ack(300), ack(450)]);
+    assert_eq!(halves(&told[0]), (Half::Unknown, exact(150), Half::Unknown));
+    assert_eq!((told[0].syn_at, told[0].first_at, counts.stray_syn_acks), (None, us(300), 1));
+}
+
+#[test]
+fn what_the_server_sends_with_fast_open_proves_nothing() {
+    let early = back(Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 101, ..with_data(ack(310), 10) });
+    let mut answer = syn_ack(300);
+    answer.acknowledgment += 100;
+    let last = Segment { sequence: ISN_C + 101, ..ack(450) };
+    let told = only(&[with_data(syn(0), 100), answer, early, last]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
+fn unfinished_ones_are_told_at_the_end() {
+    let told = told(&[syn(0)]);
+    assert_eq!(told[0].ending, Ending::Unfinished);
+    assert_eq!(told[0].quality(), Quality::Unfinished);
+    let answered = only(&[syn(0), syn_ack(300)]);
+    assert_eq!((answered.ending, answered.server_half), (Ending::Unfinished, exact(300)));
+}

@@ -1,0 +1,78 @@
+//! Segments out of order, and clocks that run backwards: no half is ever negative.
+
+use super::*;
+
+#[test]
+fn only_the_order_is_wrong_where_the_stamps_are_right() {
+    // As from a capture with a queue for each direction.
+    for order in [[syn_ack(300), syn(0), ack(450)], [syn(0), ack(450), syn_ack(300)]] {
+        let told = only(&order);
+        assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+        assert_eq!(flags(&told), [Flag::OutOfOrder]);
+        assert_eq!((told.isn_client, told.isn_server), (ISN_C, Some(ISN_S)));
+    }
+}
+
+#[test]
+fn an_ack_stamped_before_its_syn_ack_leaves_the_total() {
+    let told = only(&[syn(0), ack(450), syn_ack(460)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, exact(450)));
+    assert_eq!(flags(&told), [Flag::OutOfOrder]);
+    assert_eq!(told.syn_acks, 1);
+}
+
+#[test]
+fn a_syn_stamped_after_its_syn_ack_leaves_nothing() {
+    let told = only(&[syn_ack(300), syn(310), ack(450)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(flags(&told), [Flag::OutOfOrder]);
+}
+
+#[test]
+fn an_ack_that_belongs_to_another_syn_ack_is_not_taken() {
+    let other = Segment { sequence: ISN_S + 77_777, ..syn_ack(460) };
+    let (told, counts) = counted(&[syn(0), ack(450), other]);
+    assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, exact(450)));
+    assert_eq!(counts.wrong_acknowledgments, 1);
+}
+
+#[test]
+fn the_ack_may_come_after_what_the_server_sent_next() {
+    let reply =
+        |at| back(Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 1, ..with_data(ack(at), 9) });
+    let told = only(&[syn(0), syn_ack(300), reply(500), ack(450)]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+    // Stamped later, it was still sent before.
+    let late = only(&[syn(0), syn_ack(300), reply(500), ack(510)]);
+    assert_eq!(late.client_half, at_most(200));
+}
+
+#[test]
+fn a_clock_that_runs_backwards_leaves_no_half() {
+    let told = only(&[syn(1_000), syn_ack(900), ack(1_450)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(flags(&told), [Flag::ClockBackwards]);
+    let (told, counts) = counted(&[syn(1_000), syn_ack(1_300), ack(1_200)]);
+    assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(flags(&told[0]), [Flag::ClockBackwards]);
+    assert_eq!(counts.established, 1);
+}
+
+#[test]
+fn a_syn_that_passes_late_is_judged_with_the_others() {
+    for order in [[1, 0, 2], [1, 2, 0], [0, 1, 2]] {
+        let segments = [syn(0), syn_ack(1_000_300), syn(1_000_000)];
+        let mut segments = order.map(|number| segments[number]).to_vec();
+        segments.push(ack(1_000_450));
+        assert_eq!(only(&segments).server_half, one_of(300, 1_000_300));
+    }
+}
+
+#[test]
+fn the_ack_may_come_after_the_data_that_was_sent_after_it() {
+    let told = only(&[syn(0), syn_ack(300), with_data(ack(470), 9), ack(450)]);
+    assert_eq!((halves(&told), flags(&told)), ((exact(300), exact(150), exact(450)), vec![]));
+    // Stamped later, it may be any other.
+    let later = only(&[syn(0), syn_ack(300), with_data(ack(470), 9), ack(480)]);
+    assert_eq!((later.client_half, flags(&later)), (at_most(170), vec![Flag::AckWithData]));
+}

@@ -1,0 +1,95 @@
+//! RST and ICMP.
+
+use super::*;
+use crate::tcp::{Quality, Unreachable};
+
+fn rst(at: i64, sequence: u32, acknowledgment: Option<u32>) -> Segment {
+    let flags = if acknowledgment.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
+    bare(at, flags, sequence, acknowledgment.unwrap_or(0))
+}
+
+fn with_icmp(segments: &[Segment], unreachable: Unreachable) -> (Vec<Handshake>, Counts) {
+    let mut tracker = Tracker::new(Limits::default());
+    let mut told = Vec::new();
+    for segment in segments {
+        tracker.see(segment, &mut |handshake| told.push(handshake));
+    }
+    tracker.refused(&unreachable, &mut |handshake| told.push(handshake));
+    tracker.finish(&mut |handshake| told.push(handshake));
+    (told, *tracker.counts())
+}
+
+#[test]
+fn an_rst_in_answer_to_the_syn_is_a_refusal() {
+    let told = only(&[syn(0), back(rst(300, 0, Some(ISN_C + 1)))]);
+    assert_eq!(halves(&told), (exact(300), Half::Unknown, Half::Unknown));
+    assert_eq!((told.ending, told.quality(), told.isn_server), (Ending::Refused, Quality::Refused, None));
+}
+
+#[test]
+fn an_rst_after_repeated_syns_is_one_of_two() {
+    let told = only(&[syn(0), syn(1_000_000), back(rst(1_000_300, 0, Some(ISN_C + 1)))]);
+    assert_eq!(told.server_half, one_of(300, 1_000_300));
+}
+
+#[test]
+fn an_rst_that_does_not_acknowledge_the_syn_refuses_nothing() {
+    for wrong in [back(rst(100, 0, Some(ISN_C))), back(rst(100, 0, Some(7))), back(rst(100, ISN_S, None))] {
+        let (told, counts) = counted(&[syn(0), wrong, syn_ack(300), ack(450)]);
+        assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450)));
+        assert_eq!(counts.stray_refusals, 1);
+    }
+}
+
+#[test]
+fn a_challenge_ack_and_its_rst_are_passed_over() {
+    // RFC 5961: a SYN on a connection that the server has still is answered by an ACK, that by an RST; then the SYN
+    // comes again.
+    let challenge = back(bare(300, TcpFlags::ACK, 999_000, 555_000));
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        challenge,
+        rst(450, 555_000, None),
+        stamped(syn(1_000_000), 1_010, 0),
+        stamped(syn_ack(1_000_300), 7, 1_010),
+        stamped(ack(1_000_450), 1_011, 7),
+    ]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
+fn a_client_that_breaks_off_bounds_its_half() {
+    // A half-open scan, of which the client's kernel knows nothing; a program; or a firewall in its name.
+    for acknowledgment in [None, Some(ISN_S + 1)] {
+        let told = only(&[syn(0), syn_ack(300), rst(450, ISN_C + 1, acknowledgment)]);
+        assert_eq!(halves(&told), (exact(300), at_most(150), at_most(450)));
+        assert_eq!((told.ending, flags(&told)), (Ending::Refused, vec![Flag::Reset]));
+    }
+    let one_way = only(&[syn(0), rst(450, ISN_C + 1, None)]);
+    assert_eq!((one_way.total, one_way.ending), (at_most(450), Ending::Refused));
+}
+
+#[test]
+fn a_server_that_breaks_off_leaves_its_half() {
+    let told = only(&[syn(0), syn_ack(300), back(rst(450, ISN_S + 1, None))]);
+    assert_eq!(halves(&told), (exact(300), Half::Unknown, Half::Unknown));
+    assert_eq!((told.ending, flags(&told)), (Ending::Refused, vec![Flag::Reset]));
+}
+
+#[test]
+fn an_icmp_message_refuses_what_it_quotes() {
+    let quoting = Unreachable { at: us(200), from: client(), to: server(), sequence: ISN_C };
+    let (told, counts) = with_icmp(&[syn(0)], quoting);
+    assert_eq!(halves(&told[0]), (exact(200), Half::Unknown, Half::Unknown));
+    assert_eq!((told[0].ending, flags(&told[0])), (Ending::Refused, vec![Flag::RefusedByIcmp]));
+    assert_eq!((told.len(), counts.refused), (1, 1));
+
+    let other = Unreachable { sequence: ISN_C + 5, ..quoting };
+    let (told, counts) = with_icmp(&[syn(0)], other);
+    assert_eq!((told[0].ending, counts.stray_refusals), (Ending::Unfinished, 1));
+
+    let of_answer = Unreachable { at: us(450), from: server(), to: client(), sequence: ISN_S };
+    let (told, _) = with_icmp(&[syn(0), syn_ack(300)], of_answer);
+    assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450)));
+    assert_eq!(told[0].ending, Ending::Refused);
+}

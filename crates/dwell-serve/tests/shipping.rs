@@ -1,0 +1,319 @@
+//! Shippers and warehouses that meet, and what is said where they may not.
+
+use dwell_core::Nanos;
+use dwell_core::tcp::section::Connection;
+use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
+use dwell_net::{Agent, AgentConfig, Identity, Peers};
+use dwell_serve::{
+    Shipper, ShipperConfig, ShipperError, ShipperEvent, Warehouse, WarehouseAddress, WarehouseConfig,
+};
+use dwell_store::warehouse::{Account, Batch, Day, Span, Store, WarehouseError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What a store was given, each batch once.
+#[derive(Default)]
+struct Kept {
+    batches: BTreeSet<(u64, u64)>,
+    records: u64,
+    given_up: BTreeMap<String, u64>,
+    /// So many batches are not kept before one is.
+    refusals: usize,
+}
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Kept>>);
+
+impl Store for Memory {
+    fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
+        let mut kept = self.0.lock().unwrap();
+        if kept.refusals > 0 {
+            kept.refusals -= 1;
+            return Err(WarehouseError::DiskFull { place: "memory".to_owned() });
+        }
+        if kept.batches.insert((batch.epoch, batch.serial)) {
+            kept.records += batch.records.len() as u64 - batch.absurd().values().sum::<u64>();
+            for (reason, count) in &batch.given_up {
+                *kept.given_up.entry(reason.clone()).or_default() += count;
+            }
+        }
+        Ok(())
+    }
+
+    fn connections(
+        &mut self,
+        _: &[String],
+        _: Span,
+        _: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+    ) -> Result<(), WarehouseError> {
+        Ok(())
+    }
+
+    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+        Ok(BTreeMap::new())
+    }
+
+    fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {
+        Ok(Vec::new())
+    }
+
+    fn drop_day(&mut self, _: Day) -> Result<(), WarehouseError> {
+        Ok(())
+    }
+}
+
+/// Something that runs until it is dropped.
+struct Running {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    fn new(address: SocketAddr, run: impl FnOnce(&AtomicBool) + Send + 'static) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopping = Arc::clone(&stop);
+        Self { address, stop, thread: Some(thread::spawn(move || run(&stopping))) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A probe's host, a warehouse's, and what was said on each.
+struct Bench {
+    folder: tempfile::TempDir,
+    probe: Identity,
+    warehouse: Identity,
+    store: Memory,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self {
+            folder: tempfile::tempdir().unwrap(),
+            probe: Identity::generate().unwrap(),
+            warehouse: Identity::generate().unwrap(),
+            store: Memory::default(),
+            said: Arc::default(),
+        };
+        bench.know("probe=here");
+        bench
+    }
+
+    /// The warehouse's file of peers has the probe's key, and this behind it.
+    fn know(&self, comment: &str) {
+        let line = format!("{} {comment}\n", self.probe.public_key());
+        fs::write(self.folder.path().join("peers"), line).unwrap();
+    }
+
+    fn open(&self) -> Running {
+        let said = Arc::clone(&self.said);
+        let config = WarehouseConfig {
+            peers_file: Some(self.folder.path().join("peers")),
+            on_event: Arc::new(move |event| said.lock().unwrap().push(event.to_string())),
+            ..WarehouseConfig::new("127.0.0.1:0".parse().unwrap(), self.warehouse.clone(), Peers::default())
+        };
+        let warehouse = Warehouse::open(config, Box::new(self.store.clone())).unwrap();
+        Running::new(warehouse.local_addr(), move |stop| warehouse.serve(stop).unwrap())
+    }
+
+    fn config(&self, to: SocketAddr) -> ShipperConfig {
+        let said = Arc::clone(&self.said);
+        let to = WarehouseAddress { host: to.ip().to_string(), port: to.port() };
+        let expected = Peers::only(self.warehouse.public_key());
+        let spool = self.folder.path().join("spool");
+        ShipperConfig {
+            batch_age: Duration::from_millis(20),
+            longest_pause: Duration::from_millis(200),
+            on_event: Arc::new(move |event: ShipperEvent| said.lock().unwrap().push(event.to_string())),
+            ..ShipperConfig::new(to, self.probe.clone(), expected, "here", &spool)
+        }
+    }
+
+    fn ship(&self, to: SocketAddr) -> Shipper {
+        Shipper::start(self.config(to)).unwrap()
+    }
+
+    /// Waits until something was said.
+    fn hear(&self, words: &str) {
+        let until = Instant::now() + Duration::from_secs(20);
+        let said = || self.said.lock().unwrap().iter().any(|line| line.contains(words));
+        while !said() {
+            assert!(Instant::now() < until, "nobody said {words:?}: {:?}", self.said.lock().unwrap());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn kept(&self) -> (u64, BTreeMap<String, u64>) {
+        let kept = self.store.0.lock().unwrap();
+        (kept.records, kept.given_up.clone())
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn record(number: u32) -> Handshake {
+    let end = |port| Endpoint { address: [10, 0, 0, 1].into(), port };
+    Handshake {
+        client: end(40_000),
+        server: end(443),
+        isn_client: number,
+        isn_server: Some(7),
+        first_at: Nanos(1_795_000_000_000_000_000 + i64::from(number)),
+        syn_at: None,
+        server_half: Half::Exact(Nanos(1_000)),
+        client_half: Half::Exact(Nanos(2_000)),
+        total: Half::Exact(Nanos(3_000)),
+        ending: Ending::Established,
+        syns: 1,
+        syn_acks: 1,
+        flags: Flags::default(),
+    }
+}
+
+fn offer(shipper: &Shipper, numbers: std::ops::Range<u32>) {
+    numbers.for_each(|number| shipper.offer(record(number)));
+}
+
+#[test]
+fn what_is_offered_arrives_and_what_cannot_be_true_is_counted_on_both_sides() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    offer(&shipper, 0..1000);
+    let wrong = [
+        Handshake { server_half: Half::Exact(Nanos(-1)), ..record(1000) },
+        Handshake { total: Half::AtMost(Nanos::from_secs(3_601)), ..record(1001) },
+        Handshake { first_at: Nanos(0), ..record(1002) },
+        Handshake { first_at: Nanos::MAX, ..record(1003) },
+    ];
+    wrong.into_iter().for_each(|wrong| shipper.offer(wrong));
+    let start = Instant::now();
+    let report = shipper.finish(PATIENCE);
+    assert!(start.elapsed() < PATIENCE / 2, "it ends when all is said");
+    assert_eq!((report.taken, report.shipped, report.absurd), (1004, 1004, 4), "{report:?}");
+    assert_eq!(bench.kept(), (1000, BTreeMap::new()));
+    bench.hear("the warehouse did not keep");
+    bench.hear("probe here: records that cannot be true, not kept:");
+}
+
+#[test]
+fn a_probe_whose_clock_is_set_to_no_year_of_ours_keeps_nothing() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    (0..10)
+        .for_each(|number| shipper.offer(Handshake { first_at: Nanos(i64::from(number)), ..record(number) }));
+    assert_eq!(shipper.finish(PATIENCE).absurd, 10);
+    assert_eq!(bench.kept().0, 0);
+}
+
+#[test]
+fn what_a_store_cannot_keep_now_comes_again() {
+    let bench = Bench::new();
+    bench.store.0.lock().unwrap().refusals = 3;
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    offer(&shipper, 0..5000);
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.shipped, bench.kept().0), (5000, 5000), "{report:?}");
+    bench.hear("could not keep a batch: memory: the disk is full");
+    bench.hear("a batch is not kept, it will come again: memory: the disk is full");
+}
+
+#[test]
+fn records_wait_in_the_spool_for_a_warehouse_and_for_its_word() {
+    let bench = Bench::new();
+    bench.know("an agent, and no probe");
+    let absent = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let shipper = bench.ship(absent);
+    offer(&shipper, 0..100);
+    bench.hear("does `dwell serve` run there");
+    let report = shipper.finish(Duration::ZERO);
+    assert_eq!((report.written, report.shipped), (100, 0));
+
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    let line = format!("file of peers be: {} probe=here", bench.probe.public_key());
+    bench.hear(&line);
+    assert_eq!(bench.kept().0, 0);
+    // The line was put there.
+    bench.know("probe=elsewhere,here");
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.shipped, bench.kept().0), (100, 100));
+}
+
+#[test]
+fn strangers_are_told_the_line_that_is_missing() {
+    let bench = Bench::new();
+    fs::write(bench.folder.path().join("peers"), "").unwrap();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    offer(&shipper, 0..1);
+    bench.hear(&format!("put this line into its file of peers: {} probe=here", bench.probe.public_key()));
+    drop(shipper);
+    let other = Identity::generate().unwrap().public_key();
+    let shipper =
+        Shipper::start(ShipperConfig { expected: Peers::only(other), ..bench.config(warehouse.address) })
+            .unwrap();
+    bench.hear(&format!("if it is the right one, put it there: {}", bench.warehouse.public_key()));
+    drop(shipper);
+}
+
+#[test]
+fn an_agent_is_no_warehouse() {
+    let bench = Bench::new();
+    let mut config = AgentConfig::new(bench.warehouse.clone(), Peers::only(bench.probe.public_key()));
+    config.listen = "127.0.0.1:0".parse().unwrap();
+    let agent = Agent::bind(config).unwrap();
+    let agent = Running::new(agent.local_addr(), move |stop| agent.serve(stop).unwrap());
+    let shipper = bench.ship(agent.address);
+    offer(&shipper, 0..1);
+    bench.hear("no warehouse (an agent?)");
+    drop(shipper);
+}
+
+#[test]
+fn a_spool_has_one_process_and_one_probe() {
+    let bench = Bench::new();
+    let absent = "127.0.0.1:9".parse().unwrap();
+    let shipper = bench.ship(absent);
+    offer(&shipper, 0..1);
+    let again = Shipper::start(bench.config(absent)).map(|_| ()).unwrap_err();
+    assert!(matches!(again, ShipperError::InUse { .. }), "{again}");
+    drop(shipper);
+    let other = ShipperConfig { probe: "there".to_owned(), ..bench.config(absent) };
+    let other = Shipper::start(other).map(|_| ()).unwrap_err().to_string();
+    assert!(other.contains("holds batches of the probe 'here'"), "{other}");
+}
+
+#[test]
+fn records_that_come_too_fast_are_counted() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    let start = Instant::now();
+    offer(&shipper, 0..400_000);
+    let each = start.elapsed() / 400_000;
+    assert!(each < Duration::from_micros(50), "the giver waited: {each:?} for each record");
+    let report = shipper.finish(PATIENCE);
+    let given_up: u64 = report.given_up.values().sum();
+    assert_eq!((report.taken, report.shipped + given_up), (400_000, 400_000), "{report:?}");
+    let (kept, told) = bench.kept();
+    assert_eq!((kept, told.values().sum::<u64>()), (report.shipped, given_up));
+    assert!(told.keys().all(|reason| reason == "queue-full"), "{told:?}");
+}

@@ -1,0 +1,212 @@
+//! What a reader says of handshakes, held against the truth.
+
+use super::truth::{HalfTruth, Truth, WhyUnknown};
+use dwell_core::Nanos;
+use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
+use std::collections::{BTreeMap, HashMap};
+
+/// How one kind of half was told, over many handshakes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HalfTally {
+    /// Connections in which it can be known.
+    pub knowable: u64,
+    /// Those of them in which it was told exactly, and right.
+    pub found: u64,
+    /// Told exactly and right, although nothing that passed proves it.
+    pub lucky: u64,
+    /// Told exactly, and wrong; or a bound that the truth exceeds.
+    pub wrong: u64,
+    /// Told as a bound that holds.
+    pub bounded: u64,
+    /// Told as one of two.
+    pub withheld: u64,
+    /// Told as one of two of which neither is true.
+    pub neither: u64,
+    /// Connections in which it cannot be known, by the reason.
+    pub unknowable: BTreeMap<WhyUnknown, u64>,
+}
+
+impl HalfTally {
+    /// What share of what can be known was found.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.knowable == 0 { 1.0 } else { self.found as f64 / self.knowable as f64 }
+    }
+}
+
+/// Something wrong that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// A half.
+    Half {
+        /// Which one.
+        half: &'static str,
+        /// What was said.
+        said: Box<Handshake>,
+        /// What is true.
+        truth: Box<Truth>,
+    },
+    /// There was no such connection at this probe.
+    NoSuchConnection(Box<Handshake>),
+    /// It was told as established before.
+    Twice(Box<Handshake>),
+}
+
+type Name = (Endpoint, Endpoint, u32);
+
+struct Case {
+    truth: Truth,
+    established: bool,
+    /// Of each half, whether it was found.
+    found: [bool; 3],
+}
+
+/// Judges what a reader says of what passed one probe.
+#[derive(Default)]
+pub struct Judge {
+    cases: Vec<Case>,
+    by_name: HashMap<Name, usize>,
+    tallies: BTreeMap<(&'static str, &'static str), HalfTally>,
+    wrong: Vec<Wrong>,
+}
+
+/// The label of all of them.
+const ALL: &str = "all";
+
+impl Judge {
+    /// A connection that passes, before anything is said of it.
+    pub fn expect(&mut self, truth: Truth) {
+        for (half, told) in truth.halves() {
+            for label in truth.labels.iter().chain([&ALL]) {
+                let tally = self.tallies.entry((label, half)).or_default();
+                match told.why {
+                    None => tally.knowable += 1,
+                    Some(why) => *tally.unknowable.entry(why).or_default() += 1,
+                }
+            }
+        }
+        let Truth { client, server, isn_client, syn_data, .. } = truth;
+        // A reader that has not seen the SYN knows its number by what acknowledges it, its data included.
+        for isn in [isn_client, isn_client.wrapping_add(syn_data)] {
+            self.by_name.insert((client, server, isn), self.cases.len());
+        }
+        self.cases.push(Case { truth, established: false, found: [false; 3] });
+    }
+
+    /// What a reader says.
+    pub fn hear(&mut self, said: &Handshake) {
+        let Some(case) = self.by_name.get(&(said.client, said.server, said.isn_client)) else {
+            return self.hear_unnamed(said);
+        };
+        let case = &mut self.cases[*case];
+        if said.ending == Ending::Established {
+            if case.established {
+                self.wrong.push(Wrong::Twice(Box::new(*said)));
+            }
+            case.established = true;
+        }
+        let halves = [said.server_half, said.client_half, said.total];
+        for (index, ((half, truth), told)) in case.truth.halves().into_iter().zip(halves).enumerate() {
+            let verdict = Verdict::of(told, truth);
+            let first = verdict != Verdict::Found || !case.found[index];
+            case.found[index] |= verdict == Verdict::Found;
+            for label in case.truth.labels.iter().chain([&ALL]) {
+                let tally = self.tallies.entry((label, half)).or_default();
+                if first && let Some(count) = verdict.count(tally) {
+                    *count += 1;
+                }
+            }
+            if verdict == Verdict::Wrong {
+                let truth = Box::new(case.truth.clone());
+                self.wrong.push(Wrong::Half { half, said: Box::new(*said), truth });
+            }
+        }
+    }
+
+    /// What has the name of no connection: one that both ends opened may be told from the other side, and is right if
+    /// its values are.
+    fn hear_unnamed(&mut self, said: &Handshake) {
+        let names = [said.isn_client, said.isn_server.unwrap_or(said.isn_client)];
+        let swapped = self.cases.iter().rev().find(|case| {
+            (case.truth.client, case.truth.server) == (said.server, said.client)
+                && case.truth.server_half.why == Some(WhyUnknown::SimultaneousOpen)
+                && names.contains(&said.isn_client)
+        });
+        let right = swapped.is_some_and(|case| {
+            let Truth { server_half, client_half, total, .. } = &case.truth;
+            [(said.server_half, client_half), (said.client_half, server_half), (said.total, total)]
+                .into_iter()
+                .all(|(told, truth)| Verdict::of(told, truth) != Verdict::Wrong)
+        });
+        if !right {
+            self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
+        }
+    }
+
+    /// By label and half, how it was told; the label `all` counts every connection.
+    #[must_use]
+    pub fn tallies(&self) -> &BTreeMap<(&'static str, &'static str), HalfTally> {
+        &self.tallies
+    }
+
+    /// The tally of all connections for one half.
+    #[must_use]
+    pub fn all(&self, half: &'static str) -> HalfTally {
+        self.tallies.get(&(ALL, half)).cloned().unwrap_or_default()
+    }
+
+    /// What was wrong, in the order in which it was said.
+    #[must_use]
+    pub fn wrong(&self) -> &[Wrong] {
+        &self.wrong
+    }
+
+    /// Connections of which a half could be known, and was not told.
+    pub fn missed(&self) -> impl Iterator<Item = (&'static str, &Truth)> {
+        self.cases.iter().flat_map(|case| {
+            let halves = case.truth.halves().into_iter().zip(case.found);
+            halves
+                .filter(|((_, half), found)| half.known.is_some() && !found)
+                .map(|((name, _), _)| (name, &case.truth))
+        })
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Nothing,
+    Found,
+    Lucky,
+    Wrong,
+    Bounded,
+    Withheld,
+    Neither,
+}
+
+impl Verdict {
+    fn of(told: Half, truth: &HalfTruth) -> Self {
+        let right = |value: &Nanos| truth.values.contains(value);
+        match told {
+            Half::Unknown => Self::Nothing,
+            Half::Exact(value) if !right(&value) => Self::Wrong,
+            Half::Exact(_) if truth.known.is_some() => Self::Found,
+            Half::Exact(_) => Self::Lucky,
+            Half::AtMost(value) if value < truth.least => Self::Wrong,
+            Half::AtMost(_) => Self::Bounded,
+            Half::OneOf(one, other) if right(&one) || right(&other) => Self::Withheld,
+            Half::OneOf(..) => Self::Neither,
+        }
+    }
+
+    fn count(self, tally: &mut HalfTally) -> Option<&mut u64> {
+        Some(match self {
+            Self::Nothing => return None,
+            Self::Found => &mut tally.found,
+            Self::Lucky => &mut tally.lucky,
+            Self::Wrong => &mut tally.wrong,
+            Self::Bounded => &mut tally.bounded,
+            Self::Withheld => &mut tally.withheld,
+            Self::Neither => &mut tally.neither,
+        })
+    }
+}

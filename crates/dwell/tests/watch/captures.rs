@@ -1,0 +1,113 @@
+//! What is told of captures.
+
+use crate::frames::{established, refused, unanswered, write};
+use crate::{dwell, folder, lines, text};
+use serde_json::json;
+
+#[test]
+fn each_connection_is_an_object_a_line() {
+    let here = folder();
+    let frames =
+        [established(1_000, 0), refused(1_001, 100_000_000), unanswered(1_002, 200_000_000)].concat();
+    write(&here.path().join("a.pcap"), &frames);
+    let output = dwell(here.path(), &["watch", "a.pcap", "--json", "--probe", "border"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told = lines(&output);
+    let of = |port: u16| told.iter().find(|line| line["client_port"] == port).expect("told");
+    let whole = of(1_000);
+    let expected = json!({
+        "probe": "border",
+        "client": "10.0.0.1",
+        "client_port": 1000,
+        "server": "192.0.2.9",
+        "server_port": 443,
+        "isn_client": 100,
+        "isn_server": 900,
+        "t_syn_ns": 1_700_000_000_000_000_000_i64,
+        "server_half_ns": 10_000_001,
+        "client_half_ns": 5_000_000,
+        "rtt_ns": 15_000_001,
+        "quality": "exact",
+    });
+    for (key, value) in expected.as_object().expect("an object") {
+        assert_eq!(&whole[key], value, "{key}");
+    }
+    assert_eq!(whole["flags"], json!(["no-timestamps"]));
+    // Refused: the host's answer, and no round trip of a connection.
+    let refused = of(1_001);
+    assert_eq!((&refused["quality"], &refused["server_half_ns"]), (&json!("refused"), &json!(2_000_000)));
+    // What is not known is null, never 0.
+    let unanswered = of(1_002);
+    assert_eq!(unanswered["quality"], "unfinished");
+    for key in ["server_half_ns", "client_half_ns", "rtt_ns", "isn_server", "server_half_candidates_ns"] {
+        assert!(unanswered[key].is_null(), "{key}: {}", unanswered[key]);
+    }
+    assert!(refused["client_half_ns"].is_null() && refused["rtt_ns"].is_null(), "{refused}");
+    assert_eq!(told.len(), 3);
+    let account = text(&output.stderr);
+    assert!(account.contains("6 packets looked at, none skipped"), "{account}");
+    assert!(account.contains("1 unfinished at the end"), "{account}");
+}
+
+#[test]
+fn several_captures_of_one_place_are_merged_by_time() {
+    let here = folder();
+    // The SYN in one file, the answers in another.
+    let mut first = established(1_000, 0);
+    let second = first.split_off(1);
+    write(&here.path().join("second.pcap"), &second);
+    write(&here.path().join("first.pcap"), &first);
+    let output = dwell(here.path(), &["watch", "second.pcap", "first.pcap", "--json"]);
+    let told = lines(&output);
+    assert_eq!(told.len(), 1, "{}", text(&output.stderr));
+    assert_eq!((&told[0]["rtt_ns"], &told[0]["probe"]), (&json!(15_000_001), &json!("second.pcap")));
+}
+
+#[test]
+fn a_person_gets_a_table_and_the_counts() {
+    let here = folder();
+    let frames: Vec<_> = (0..20).flat_map(|n| established(2_000 + n, u32::from(n) * 20_000_000)).collect();
+    write(&here.path().join("a.pcap"), &frames);
+    let output = dwell(here.path(), &["watch", "a.pcap", "--plot", "a.svg"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for part in ["20 TCP handshakes seen at a.pcap", "20 exact", "192.0.2.0/24", "60 packets looked at"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(told.lines().all(|line| line.chars().count() <= 110), "{told}");
+    let picture = std::fs::read_to_string(here.path().join("a.svg")).expect("a picture");
+    assert!(picture.contains("server half (20)") && picture.contains("round trip (20)"));
+}
+
+#[test]
+fn what_cannot_be_watched_is_told_on_one_line() {
+    let here = folder();
+    write(&here.path().join("empty.pcap"), &[]);
+    std::fs::write(here.path().join("text"), "no capture at all").expect("written");
+    let cases = [
+        (&["watch", "nowhere0"][..], 2, "neither a file nor an interface"),
+        (&["watch", "empty.pcap", "--seconds", "1"][..], 2, "for an interface"),
+        (&["watch", "empty.pcap", "--record", "r"][..], 2, "keeps no record"),
+        (&["watch", "text", "text"][..], 2, "twice"),
+        (&["watch", "text"][..], 1, "text"),
+        (&["watch", "empty.pcap"][..], 1, "no TCP handshake"),
+    ];
+    for (arguments, status, part) in cases {
+        let output = dwell(here.path(), arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {told}");
+        assert!(told.contains(part) && told.lines().count() == 1, "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_capture_that_is_cut_off_is_good_up_to_there_and_says_so() {
+    let here = folder();
+    let file = here.path().join("a.pcap");
+    write(&file, &[established(1_000, 0), established(1_001, 50_000_000)].concat());
+    let whole = std::fs::read(&file).expect("read");
+    std::fs::write(&file, &whole[..whole.len() - 30]).expect("written");
+    let output = dwell(here.path(), &["watch", "a.pcap", "--json"]);
+    assert_eq!(lines(&output).iter().filter(|line| line["quality"] == "exact").count(), 1);
+    assert!(text(&output.stderr).contains("cut off after 5 whole packets"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,188 @@
+//! On interfaces, in network namespaces of the test's own. It takes privileges; elsewhere it is left out.
+
+use crate::{dwell, folder, lines, text};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Runs `work` in a namespace that has a loopback and another interface, `other`; not at all where that is not
+/// permitted.
+fn apart(work: impl FnOnce() + Send) {
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let ip = |arguments: &str| {
+                let status = Command::new("ip").args(arguments.split(' ')).status();
+                status.is_ok_and(|status| status.success())
+            };
+            let made = unshare(CloneFlags::CLONE_NEWNET).is_ok()
+                && ip("link set lo up")
+                && ip("link add other type veth peer name peer")
+                && ip("link set other up");
+            if made { work() } else { eprintln!("left out: no network namespaces here") }
+        });
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+/// Starts to watch; the command is inside this thread's namespace.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.args(arguments).current_dir(folder).env("HOME", folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command runs")
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn status(child: &Child) -> String {
+    fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default()
+}
+
+fn capabilities(child: &Child) -> Option<String> {
+    let status = status(child);
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    Some(line.trim().to_owned())
+}
+
+/// Waits until the command has given its privileges back: then it watches.
+fn wait_until_it_watches(child: &Child) {
+    let until = Instant::now() + PATIENCE;
+    while capabilities(child).is_some_and(|mask| mask.trim_matches('0') != "") {
+        assert!(Instant::now() < until, "it keeps its privileges");
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The readers start after that.
+    thread::sleep(Duration::from_millis(300));
+}
+
+fn end(child: Child) -> Output {
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
+    child.wait_with_output().expect("ended")
+}
+
+const CONNECTIONS: usize = 50;
+
+fn connect(listener: &TcpListener) {
+    let port = listener.local_addr().expect("bound").port();
+    for _ in 0..CONNECTIONS {
+        let mut ours = TcpStream::connect(("127.0.0.1", port)).expect("connected");
+        let (mut theirs, _) = listener.accept().expect("accepted");
+        ours.write_all(b"a question").expect("asked");
+        theirs.read_exact(&mut [0; 10]).expect("heard");
+    }
+}
+
+fn page(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n").expect("asked");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("answered");
+    page
+}
+
+#[test]
+fn every_connection_is_seen_without_privileges_and_counted_for_prometheus() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let port = TcpListener::bind("127.0.0.1:0").expect("a socket").local_addr().expect("bound").port();
+        let asked = ["watch", "lo", "--json", "--probe", "p", "--prometheus", &format!("127.0.0.1:{port}")];
+        let child = start(here.path(), &asked);
+        wait_until_it_watches(&child);
+        assert!(status(&child).contains("NoNewPrivs:\t1"), "{}", status(&child));
+        connect(&listener);
+        // What was seen is told within a second or two; this connection is one more.
+        thread::sleep(Duration::from_secs(2));
+        let metrics = page(port, "/metrics");
+        assert!(page(port, "/").starts_with("HTTP/1.1 404 "));
+        let output = end(child);
+        let told = lines(&output);
+        let server = listener.local_addr().expect("bound").port();
+        let ours: Vec<_> = told.iter().filter(|line| line["server_port"] == server).collect();
+        assert_eq!(ours.len(), CONNECTIONS, "{}", text(&output.stderr));
+        for line in &ours {
+            assert_eq!((&line["quality"], &line["probe"]), (&"exact".into(), &"p".into()), "{line}");
+            let half = |key: &str| line[key].as_i64().expect("known");
+            let [server, client] = ["server_half_ns", "client_half_ns"].map(half);
+            assert!(server > 0 && client > 0 && server + client == half("rtt_ns"), "{line}");
+        }
+        let account = text(&output.stderr);
+        assert!(account.contains(" 0 dropped by the kernel"), "{account}");
+        assert_eq!(output.status.code(), Some(0));
+        let count = format!("dwell_handshakes_total{{probe=\"p\",quality=\"exact\"}} {CONNECTIONS}");
+        assert!(metrics.contains(&count), "{metrics}");
+        let spans = format!("dwell_rtt_seconds_count{{probe=\"p\",network=\"127.0.0.0/24\"}} {CONNECTIONS}");
+        assert!(metrics.contains(&spans), "{metrics}");
+    });
+}
+
+#[test]
+fn several_cores_see_the_same() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let child = start(here.path(), &["watch", "lo", "--json", "--cores", "2"]);
+        wait_until_it_watches(&child);
+        connect(&listener);
+        let output = end(child);
+        let told = lines(&output);
+        assert_eq!(told.len(), CONNECTIONS, "{}", text(&output.stderr));
+        assert!(told.iter().all(|line| line["quality"] == "exact"));
+    });
+}
+
+#[test]
+fn an_interface_that_vanishes_ends_it_with_the_reason() {
+    apart(|| {
+        let here = folder();
+        let child = start(here.path(), &["watch", "other"]);
+        wait_until_it_watches(&child);
+        let deleted = Command::new("ip").args(["link", "delete", "other"]).status().expect("ip runs");
+        assert!(deleted.success());
+        let output = child.wait_with_output().expect("ended");
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(
+            told.contains("interface other went down, or is gone") && told.lines().count() == 1,
+            "{told}"
+        );
+    });
+}
+
+#[test]
+fn an_interface_that_is_down_is_told() {
+    apart(|| {
+        let here = folder();
+        let output = dwell(here.path(), &["watch", "peer", "--seconds", "1"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains("interface peer went down, or is gone"),
+            "{}",
+            text(&output.stderr)
+        );
+    });
+}
+
+#[test]
+fn who_may_not_capture_is_told_what_it_takes() {
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.args(["watch", "lo", "--seconds", "1"]).current_dir("/");
+    if nix::unistd::getuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let Ok(output) = command.output() else {
+        eprintln!("left out: nobody may not run the command from where it lies");
+        return;
+    };
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("CAP_NET_RAW") && told.lines().count() == 1, "{told}");
+}
