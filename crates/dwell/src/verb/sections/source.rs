@@ -17,7 +17,7 @@ pub(super) fn now() -> Nanos {
 /// Where connections come from.
 pub(super) struct Source {
     kind: Kind,
-    /// The probes that are there, and from which on those that are asked are numbered.
+    /// The probes that are asked; a sight names its probe by the place in this list.
     asked: Vec<String>,
     remarks: Vec<String>,
 }
@@ -46,7 +46,8 @@ impl Source {
             Kind::Captures { names, .. } => names.clone(),
             Kind::Store { store, .. } => {
                 let accounts = store.accounts()?;
-                for (name, account) in &accounts {
+                let asked = |name: &&String| order.is_empty() || order.contains(name);
+                for (name, account) in accounts.iter().filter(|(name, _)| asked(name)) {
                     for (reason, count) in &account.given_up {
                         self.remarks.push(format!("{name} gave up {count} records: {reason}"));
                     }
