@@ -28,6 +28,12 @@ impl Tracker {
                     let handshake = self.held(place);
                     self.tell(place, handshake, take);
                 }
+                // Without a SYN/ACK, what was sent first is nearest to the answer; the SYN/ACK may pass yet.
+                (Class::Held, Some(early)) if progress.answers.count() == 0 => {
+                    if third.at < early {
+                        self.table.at_mut(place).early = Some(third);
+                    }
+                }
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = progress.established(third);
                     self.tell(place, handshake, take);
