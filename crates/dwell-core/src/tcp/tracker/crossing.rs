@@ -21,6 +21,7 @@ impl Progress {
         self.note(syn);
         self.flags.set(Flag::SimultaneousOpen);
         self.isn_server = syn.sequence;
+        self.early = None;
         self.answers = Asked::once(syn);
     }
 

@@ -95,7 +95,7 @@ impl Tracker {
             }
             // Where a SYN was sent again, its answer and what the server's timer repeats come at nearly the same time.
             Class::Stray | Class::Answered
-                if !progress.was_repeated() && progress.answers.is_copy(answer) =>
+                if !progress.may_be_repeated() && progress.answers.is_copy(answer) =>
             {
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
