@@ -20,6 +20,8 @@ impl Tracker {
                 self.touch(place, syn.at, Class::Answered);
             } else if crosses && progress.isn_server == syn.sequence {
                 progress.skewed |= !progress.answers.is_copy(syn);
+            } else if progress.has(Flag::SimultaneousOpen) && progress.isn_server == syn.sequence {
+                self.counts.late += 1;
             } else {
                 self.replace(place, Progress::opened(syn), Class::Unanswered, take);
             }
@@ -68,6 +70,10 @@ impl Tracker {
         let progress = self.table.at_mut(place);
         if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
             return self.cross(place, answer, take);
+        }
+        if progress.crossed_with(answer) {
+            self.counts.late += 1;
+            return;
         }
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.

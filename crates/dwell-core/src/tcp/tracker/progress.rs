@@ -190,7 +190,8 @@ impl Progress {
     /// The server's half, from the SYN to an answer.
     pub(super) fn judge_server(&mut self, at: Nanos, echo: Option<u32>) {
         self.server_half = self.syns.since(self.syns.answered(echo), at);
-        self.doubtful = self.syns.first().is_none_or(|first| at - first >= TIMEOUT);
+        self.doubtful =
+            self.syns.first().is_none_or(|first| at - first >= TIMEOUT) || self.syns.names_unseen(echo);
         if self.syns.last().is_some_and(|last| at < last) {
             self.skewed = true;
             if !self.flags.has(Flag::OutOfOrder) {
