@@ -126,11 +126,10 @@ impl Judge {
     /// What has the name of no connection: one that both ends opened may be told from the other side, and is right if
     /// its values are.
     fn hear_unnamed(&mut self, said: &Handshake) {
-        let names = [said.isn_client, said.isn_server.unwrap_or(said.isn_client)];
         let swapped = self.cases.iter().rev().find(|case| {
             (case.truth.client, case.truth.server) == (said.server, said.client)
                 && case.truth.server_half.why == Some(WhyUnknown::SimultaneousOpen)
-                && names.contains(&said.isn_client)
+                && said.isn_server.is_none_or(|isn| isn == case.truth.isn_client)
         });
         let right = swapped.is_some_and(|case| {
             let Truth { server_half, client_half, total, .. } = &case.truth;

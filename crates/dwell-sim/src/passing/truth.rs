@@ -247,6 +247,13 @@ fn bound_is_false(passed: &[Passing<'_>], least: Nanos) -> bool {
     first.zip(data).is_some_and(|(first, data)| data.at > first.at && data.at - first.at < least)
 }
 
+/// Whether the client's data followed its only SYN that passed sooner than an answer can.
+fn seems_too_soon(passed: &[Passing<'_>], least: Nanos) -> bool {
+    let syn = passed.iter().find(|passing| passing.is(Kind::Syn));
+    let data = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn));
+    syn.zip(data).is_some_and(|(syn, data)| data.at > syn.at && data.at - syn.at < least)
+}
+
 fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
     if plan.course == Course::Simultaneous {
         return unknown(WhyUnknown::SimultaneousOpen);
@@ -262,7 +269,20 @@ fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
         let number = passing.segment.map(|segment| segment.sequence.wrapping_add(1));
         passing.is(Kind::SynAck) && passing.at < third.at && number == third.acknowledges()
     };
-    proven(&passed.iter().filter(names).collect::<Vec<_>>(), third)
+    // A tap that missed the SYN/ACK, and heard its repetition after the ACK: it seems overtaken.
+    let seems_overtaken = |passing: &Passing<'_>| {
+        let same = |named: Timestamps, by: Timestamps| named.value == by.echo;
+        let number = passing.segment.map(|segment| segment.sequence.wrapping_add(1));
+        passing.is(Kind::SynAck)
+            && passing.at > third.at
+            && number == third.acknowledges()
+            && passing.stamps().zip(third.stamps()).is_none_or(|(named, by)| same(named, by))
+    };
+    let asked: Vec<_> = passed.iter().filter(names).collect();
+    if asked.is_empty() && passed.iter().any(seems_overtaken) {
+        return unknown(WhyUnknown::Trap);
+    }
+    proven(&asked, third)
 }
 
 fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfTruth) -> HalfTruth {
@@ -278,8 +298,11 @@ fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfT
         }
         _ => {}
     }
+    let least = server.least + client.least;
     let third = match third(passed) {
         Ok(third) => third,
+        // A tap that missed the SYN which was answered, and the SYN/ACK: data seem to come of the SYN that it heard.
+        Err(WhyUnknown::DataInstead) if seems_too_soon(passed, least) => return unknown(WhyUnknown::Trap),
         Err(why) => return unknown(why),
     };
     let syns: Vec<_> =

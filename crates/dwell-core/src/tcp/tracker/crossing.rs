@@ -21,14 +21,26 @@ impl Progress {
         self.note(syn);
         self.flags.set(Flag::SimultaneousOpen);
         self.isn_server = syn.sequence;
+        self.early = None;
         self.answers = Asked::once(syn);
+    }
+
+    /// Whether a SYN/ACK of either end is of this connection, which both opened.
+    pub(super) fn crossed_with(&self, answer: &Segment) -> bool {
+        let (own, others) = self.numbers(self.is_client(&answer.from));
+        self.has(Flag::SimultaneousOpen)
+            && (answer.sequence, answer.acknowledgment) == (own, others.wrapping_add(1))
+    }
+
+    /// An end's initial number, and the other's.
+    const fn numbers(&self, of_client: bool) -> (u32, u32) {
+        if of_client { (self.isn_client, self.isn_server) } else { (self.isn_server, self.isn_client) }
     }
 
     /// An acknowledgment of either end after both SYNs; gives the handshake when both halves are told.
     pub(super) fn crossed(&mut self, segment: &Segment) -> Option<Handshake> {
         let by_client = self.is_client(&segment.from);
-        let (own, others) =
-            if by_client { (self.isn_client, self.isn_server) } else { (self.isn_server, self.isn_client) };
+        let (own, others) = self.numbers(by_client);
         let is_syn = segment.flags.has(TcpFlags::SYN);
         let sequence = if is_syn { own } else { own.wrapping_add(1) };
         if segment.sequence != sequence || segment.acknowledgment != others.wrapping_add(1) {

@@ -15,7 +15,9 @@ impl Tracker {
             return self.cross(place, segment, take);
         }
         if progress.is_client(&segment.from) {
-            let Some(third) = progress.third(segment) else { return };
+            let Some(third) = progress.third(segment).map(|third| progress.unless_later(third)) else {
+                return;
+            };
             match (class, progress.early.map(|early| early.at)) {
                 (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
@@ -28,6 +30,12 @@ impl Tracker {
                     let handshake = self.held(place);
                     self.tell(place, handshake, take);
                 }
+                // Without a SYN/ACK, what was sent first is nearest to the answer; the SYN/ACK may pass yet.
+                (Class::Held, Some(early)) if progress.answers.count() == 0 => {
+                    if third.at < early {
+                        self.table.at_mut(place).early = Some(third);
+                    }
+                }
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = progress.established(third);
                     self.tell(place, handshake, take);
@@ -36,6 +44,8 @@ impl Tracker {
         } else if matches!(class, Class::Stray | Class::Answered) && progress.shows_established(segment) {
             let (at, acknowledgment) = (segment.at, segment.acknowledgment);
             self.hold(place, Early { at, echo: None, acknowledgment, what: What::Server });
+        } else if progress.answers.count() == 0 && matches!(class, Class::Unanswered | Class::Held) {
+            self.table.at_mut(place).hear_later(segment);
         }
     }
 

@@ -20,6 +20,8 @@ impl Tracker {
                 self.touch(place, syn.at, Class::Answered);
             } else if crosses && progress.isn_server == syn.sequence {
                 progress.skewed |= !progress.answers.is_copy(syn);
+            } else if progress.has(Flag::SimultaneousOpen) && progress.isn_server == syn.sequence {
+                self.counts.late += 1;
             } else {
                 self.replace(place, Progress::opened(syn), Class::Unanswered, take);
             }
@@ -69,6 +71,10 @@ impl Tracker {
         if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
             return self.cross(place, answer, take);
         }
+        if progress.crossed_with(answer) {
+            self.counts.late += 1;
+            return;
+        }
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
             if progress.acknowledges_previous(answer) {
@@ -95,7 +101,7 @@ impl Tracker {
             }
             // Where a SYN was sent again, its answer and what the server's timer repeats come at nearly the same time.
             Class::Stray | Class::Answered
-                if !progress.was_repeated() && progress.answers.is_copy(answer) =>
+                if !progress.may_be_repeated() && progress.answers.is_copy(answer) =>
             {
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;

@@ -1,6 +1,7 @@
 //! What a handshake comes to.
 
 use super::super::{Ending, Flag, Half, Handshake};
+use super::asked::Which;
 use super::early::{Early, What};
 use super::progress::Progress;
 
@@ -64,7 +65,8 @@ impl Progress {
             if !passed_before {
                 ended.flags.set(Flag::ClockBackwards);
             }
-            let is_whole = passed_before && third.what == What::Ack && !self.skewed;
+            // If its echo names another SYN/ACK, that one may be the answer to another SYN.
+            let is_whole = passed_before && third.what == What::Ack && which == Which::Newest && !self.skewed;
             let total =
                 if is_whole { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };
             return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };

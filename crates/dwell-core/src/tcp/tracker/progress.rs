@@ -174,6 +174,11 @@ impl Progress {
         self.syns.is_repeated() || self.answers.is_repeated()
     }
 
+    /// Whether something was sent again, or its answer came so late that it may have been, unseen.
+    pub(super) fn may_be_repeated(&self) -> bool {
+        self.was_repeated() || self.syns.count() > 0 && self.doubtful
+    }
+
     /// A SYN passed after the SYN/ACK, though it is stamped before it.
     pub(super) fn judge_again(&mut self) {
         self.flags.set(Flag::OutOfOrder);
@@ -185,7 +190,8 @@ impl Progress {
     /// The server's half, from the SYN to an answer.
     pub(super) fn judge_server(&mut self, at: Nanos, echo: Option<u32>) {
         self.server_half = self.syns.since(self.syns.answered(echo), at);
-        self.doubtful = self.syns.first().is_none_or(|first| at - first >= TIMEOUT);
+        self.doubtful =
+            self.syns.first().is_none_or(|first| at - first >= TIMEOUT) || self.syns.names_unseen(echo);
         if self.syns.last().is_some_and(|last| at < last) {
             self.skewed = true;
             if !self.flags.has(Flag::OutOfOrder) {
@@ -217,6 +223,30 @@ impl Progress {
                 false => What::Later,
             },
         })
+    }
+
+    /// The server sends what follows its SYN/ACK, which has not passed: an ACK after it may be to it.
+    pub(super) fn hear_later(&mut self, segment: &Segment) {
+        let (at, acknowledgment) = (segment.at, segment.acknowledgment);
+        if acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) >= FIRST_WINDOW {
+            return;
+        }
+        match &mut self.early {
+            Some(early) if early.what == What::Ack && at < early.at => early.what = What::Later,
+            Some(_) => {}
+            None => self.early = Some(Early { at, echo: None, acknowledgment, what: What::Server }),
+        }
+    }
+
+    /// What a client's segment is where the server has sent what follows a SYN/ACK that has not passed.
+    pub(super) fn unless_later(&self, third: Early) -> Early {
+        let heard = self.early.filter(|early| early.what == What::Server && self.answers.count() == 0);
+        match heard {
+            Some(server) if third.what == What::Ack && server.at < third.at => {
+                Early { what: What::Later, ..third }
+            }
+            _ => third,
+        }
     }
 
     /// Whether a SYN/ACK that passes after the client's ACK is the one that was acknowledged.

@@ -24,6 +24,26 @@ fn the_clients_direction_with_data_first_is_a_bound() {
 }
 
 #[test]
+fn of_two_acks_without_a_syn_ack_the_first_counts() {
+    for order in [[ack(450), ack(900)], [ack(900), ack(450)]] {
+        assert_eq!(only(&[syn(0), order[0], order[1]]).total, exact(450));
+    }
+}
+
+#[test]
+fn an_ack_after_what_the_server_sent_is_a_bound() {
+    let reply = back(Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 1, ..with_data(ack(700), 10) });
+    let later = Segment { acknowledgment: ISN_S + 11, ..ack(900) };
+    for order in [[reply, later], [later, reply]] {
+        let told = only(&[syn(0), order[0], order[1]]);
+        assert_eq!((told.total, told.isn_server), (at_most(900), None));
+    }
+    // Written down late, but sent before it.
+    let told = only(&[syn(0), reply, ack(450)]);
+    assert_eq!((told.total, told.isn_server), (exact(450), Some(ISN_S)));
+}
+
+#[test]
 fn the_total_waits_for_a_syn_ack_that_is_late_no_longer_than_that() {
     let mut tracker = Tracker::new(Limits::default());
     let mut told = Vec::new();
