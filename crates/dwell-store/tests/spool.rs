@@ -308,6 +308,11 @@ fn a_full_spool_has_room_again_once_the_warehouse_has_what_it_holds() {
     let mut warehouse = Warehouse::default();
     warehouse.empty(&mut spool);
     assert_eq!((spool.bytes(), place.segments().len()), (0, 0));
+    // A removed file takes its room until nobody has it open.
+    let open =
+        fs::read_dir("/proc/self/fd").unwrap().flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
+    let open: Vec<_> = open.filter(|file| file.starts_with(place.folder.path())).collect();
+    assert_eq!(open, Vec::<PathBuf>::new());
     append(&mut spool, taken..taken + 1).unwrap();
     warehouse.empty(&mut spool);
     assert_eq!(warehouse.all(), u64::from(taken) + 1);

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -78,10 +77,9 @@ fn what_is_watched_comes_to_the_warehouse_once() {
     let command = &mut dwell(&site, &["serve", "--warehouse", place, "--listen", "127.0.0.1:0", "--json"]);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
     let mut serving = Serving(command.spawn().expect("it runs"));
-    let mut line = String::new();
-    let told = serving.0.stdout.take().expect("its output");
-    BufReader::new(told).read_line(&mut line).expect("a line");
-    let told: Value = serde_json::from_str(&line).expect("one JSON document");
+    // It runs on: the document ends where its object does.
+    let told = serde_json::Deserializer::from_reader(serving.0.stdout.take().expect("its output"));
+    let told: Value = told.into_iter().next().expect("a document").expect("of JSON");
     assert_eq!(told["key"], site_key);
     let to = format!("dwell://{}", told["listen"].as_str().expect("an address"));
 

@@ -33,6 +33,13 @@ impl Cursor {
         self.segment
     }
 
+    /// Lets go of a removed segment's file: open, it would take its room on the disk as before.
+    pub(super) fn close(&mut self, segment: u64) {
+        if self.segment == segment {
+            self.file = None;
+        }
+    }
+
     /// The next batch of this segment, and where it ends; `None` when there is no more. Passes over what is damaged.
     pub(super) fn read(&mut self, place: Place<'_>) -> Result<Option<(Entry, u64)>, SpoolError> {
         if place.number != self.segment {

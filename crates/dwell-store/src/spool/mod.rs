@@ -23,7 +23,7 @@ use crate::warehouse::Batch;
 use cursor::{Cursor, Place};
 use dwell_core::tcp::Handshake;
 use segment::{Segment, Tail};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub struct Spool {
     /// Those that are written no more, the oldest first.
     full: VecDeque<Segment>,
     tail: Option<Tail>,
-    /// Of those, and of the tail, what is written and not synced.
-    unsynced: Vec<Arc<File>>,
+    /// Of those, by number, what is written and not synced.
+    unsynced: BTreeMap<u64, Arc<File>>,
     /// Number of the next segment.
     next: u64,
     cursor: Cursor,
@@ -104,7 +104,7 @@ impl Spool {
             ledger,
             full,
             tail: None,
-            unsynced: Vec::new(),
+            unsynced: BTreeMap::new(),
             next,
             cursor: Cursor::at(0),
             under_way: VecDeque::new(),
@@ -169,8 +169,8 @@ impl Spool {
 
     /// Files written since they were synced last: whoever asks syncs them.
     pub fn unsynced(&mut self) -> Vec<Arc<File>> {
-        self.unsynced.extend(self.tail.as_mut().and_then(Tail::unsynced));
-        std::mem::take(&mut self.unsynced)
+        let full = std::mem::take(&mut self.unsynced).into_values();
+        full.chain(self.tail.as_mut().and_then(Tail::unsynced)).collect()
     }
 
     fn segment_size(&self) -> u64 {
@@ -179,7 +179,7 @@ impl Spool {
 
     fn end_tail(&mut self) {
         if let Some(mut tail) = self.tail.take() {
-            self.unsynced.extend(tail.unsynced());
+            self.unsynced.extend(tail.unsynced().map(|file| (tail.segment().number, file)));
             self.full.push_back(tail.end());
         }
     }
@@ -267,6 +267,9 @@ impl Spool {
         }
         while let Some(segment) = self.full.front().filter(|segment| is_settled(segment)) {
             segment.remove()?;
+            // Its room is free once nobody has it open.
+            self.cursor.close(segment.number);
+            self.unsynced.remove(&segment.number);
             self.full.pop_front();
         }
         Ok(())
