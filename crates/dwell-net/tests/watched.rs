@@ -19,7 +19,13 @@ fn a_capture_gives_the_handshakes_that_its_segments_give() {
     let population = Population { connections: 3_000, data: 12, flood: 2_000, ..Population::default() };
     let file = tempfile::NamedTempFile::new().expect("a file");
     let wrote = write::write(file.path(), population, 96);
-    assert!(wrote.packets > 20_000 && wrote.connections > 0, "{} {} {}", wrote.packets, wrote.connections, wrote.bytes);
+    assert!(
+        wrote.packets > 20_000 && wrote.connections > 0,
+        "{} {} {}",
+        wrote.packets,
+        wrote.connections,
+        wrote.bytes
+    );
 
     let (mut found, mut observed) = (Vec::new(), Observed::new(Limits::default()));
     let account = File::open(file.path())
