@@ -43,6 +43,7 @@ use taken::Figures;
   dwell watch eth0 --json --probe border-1      one object a line for each connection
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
+  dwell watch eth0 --continuous --every 1       round trips throughout connections too
   dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
   dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
