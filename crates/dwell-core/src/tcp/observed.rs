@@ -1,6 +1,7 @@
 //! From packets to handshakes.
 
 use super::Handshake;
+use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
 use super::dissect::{Passing, Tally, dissect, midstream};
 use super::tracker::{Counts, Limits, Tracker};
 use crate::capture::Captured;
@@ -12,6 +13,7 @@ pub struct Observed {
     tracker: Tracker,
     packets: u64,
     skipped: Tally,
+    throughout: Option<Throughout>,
 }
 
 /// What became of the packets, and of the handshakes in them.
@@ -23,20 +25,28 @@ pub struct Seen {
     pub skipped: Tally,
     /// What became of the segments.
     pub counts: Counts,
+    /// What became of the samples throughout connections, where those were asked for.
+    pub samples: Option<Samples>,
 }
 
 impl Observed {
     /// Nothing was seen yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { tracker: Tracker::new(limits), packets: 0, skipped: Tally::default() }
+        Self { tracker: Tracker::new(limits), packets: 0, skipped: Tally::default(), throughout: None }
+    }
+
+    /// Round trips throughout connections too, the shortest of each interval of so much packet time.
+    #[must_use]
+    pub fn throughout(self, limits: FlowLimits, every: Nanos) -> Self {
+        Self { throughout: Some(Throughout::new(limits, every)), ..self }
     }
 
     /// Shows a packet. Most belong to connections whose handshakes are over, and cost a look at their headers.
     #[inline]
     pub fn see(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         self.packets += 1;
-        if midstream(captured).is_some_and(|flow| !self.tracker.pending(flow)) {
+        if self.throughout.is_none() && midstream(captured).is_some_and(|flow| !self.tracker.pending(flow)) {
             return;
         }
         self.look(captured, take);
@@ -45,9 +55,18 @@ impl Observed {
     #[inline(never)]
     fn look(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         match dissect(captured) {
-            Ok(Passing::Segment(segment)) => self.tracker.see(&segment, take),
+            Ok(Passing::Segment(segment)) => {
+                if let Some(throughout) = &mut self.throughout {
+                    throughout.see(&segment);
+                }
+                self.tracker.see(&segment, take);
+            }
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
-            Ok(Passing::Datagram(_)) => {}
+            Ok(Passing::Datagram(datagram)) => {
+                if let Some(throughout) = &mut self.throughout {
+                    throughout.see_datagram(&datagram);
+                }
+            }
             Err(reason) => self.skipped.count(reason),
         }
     }
@@ -55,11 +74,28 @@ impl Observed {
     /// Nothing passed before this time.
     pub fn pass(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
         self.tracker.pass(now, take);
+        if let Some(throughout) = &mut self.throughout {
+            throughout.pass(now);
+        }
+    }
+
+    /// The round trips throughout connections of intervals that are over, each once.
+    pub fn round_trips(&mut self) -> impl Iterator<Item = RoundTrips> {
+        self.throughout.iter_mut().flat_map(Throughout::take)
+    }
+
+    /// The same of the interval that is not over: no more packets come.
+    pub fn last_round_trips(&mut self) -> impl Iterator<Item = RoundTrips> {
+        if let Some(throughout) = &mut self.throughout {
+            throughout.end();
+        }
+        self.round_trips()
     }
 
     /// No more packets come.
     pub fn finish(mut self, take: &mut impl FnMut(Handshake)) -> Seen {
         self.tracker.finish(take);
-        Seen { packets: self.packets, skipped: self.skipped, counts: *self.tracker.counts() }
+        let samples = self.throughout.as_ref().map(Throughout::samples);
+        Seen { packets: self.packets, skipped: self.skipped, counts: *self.tracker.counts(), samples }
     }
 }

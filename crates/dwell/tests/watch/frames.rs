@@ -24,20 +24,30 @@ pub(crate) struct Frame {
     pub(crate) flags: u8,
     pub(crate) sequence: u32,
     pub(crate) acknowledgment: u32,
+    /// Bytes of payload, all of them zero.
+    pub(crate) payload: u16,
 }
 
 impl Frame {
     fn bytes(&self) -> Vec<u8> {
         let [from, to] = if self.by_client { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
         let [source, destination] = if self.by_client { [self.port, 443] } else { [443, self.port] };
-        let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
-        frame.extend([0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0]);
-        frame.extend(from.into_iter().chain(to));
+        let mut frame = packet(6, from, to, 20 + self.payload);
         frame.extend(source.to_be_bytes().into_iter().chain(destination.to_be_bytes()));
         frame.extend(self.sequence.to_be_bytes().into_iter().chain(self.acknowledgment.to_be_bytes()));
         frame.extend([0x50, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
+        frame.resize(frame.len() + usize::from(self.payload), 0);
         frame
     }
+}
+
+/// A packet of this protocol on Ethernet, before its content of `length` bytes.
+fn packet(protocol: u8, from: [u8; 4], to: [u8; 4], length: u16) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    let [high, low] = (20 + length).to_be_bytes();
+    frame.extend([0x45, 0, high, low, 0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    frame.extend(from.into_iter().chain(to));
+    frame
 }
 
 const MILLISECOND: u32 = 1_000_000;
@@ -51,6 +61,7 @@ pub(crate) fn established(port: u16, at: u32) -> Vec<Frame> {
         flags,
         sequence,
         acknowledgment,
+        payload: 0,
     };
     let answered = at + 10 * MILLISECOND + 1;
     vec![
@@ -69,26 +80,71 @@ pub(crate) fn refused(port: u16, at: u32) -> Vec<Frame> {
         flags,
         sequence,
         acknowledgment,
+        payload: 0,
     };
     vec![frame(at, true, SYN, 100, 0), frame(at + 2 * MILLISECOND, false, RST | ACK, 0, 101)]
 }
 
 /// Never answered.
 pub(crate) fn unanswered(port: u16, at: u32) -> Vec<Frame> {
-    vec![Frame { at, port, by_client: true, flags: SYN, sequence: 100, acknowledgment: 0 }]
+    vec![Frame { at, port, by_client: true, flags: SYN, sequence: 100, acknowledgment: 0, payload: 0 }]
+}
+
+/// A request of 100 bytes and what follows, in a connection that is there: the server acknowledges after `server` ms and
+/// replies 30 ms after that with 200 bytes, which the client acknowledges after 6 ms. Request after request, `nth`.
+pub(crate) fn exchange(port: u16, at: u32, nth: u32, server: u32) -> Vec<Frame> {
+    let (asked, replied) = (101 + 100 * nth, 901 + 200 * nth);
+    let frame = |at, by_client, sequence, acknowledgment, payload| Frame {
+        at,
+        port,
+        by_client,
+        flags: ACK,
+        sequence,
+        acknowledgment,
+        payload,
+    };
+    let heard = at + server * MILLISECOND;
+    vec![
+        frame(at, true, asked, replied, 100),
+        frame(heard, false, replied, asked + 100, 0),
+        frame(heard + 30 * MILLISECOND, false, replied, asked + 100, 200),
+        frame(heard + 36 * MILLISECOND, true, asked + 100, replied + 200, 0),
+    ]
+}
+
+/// The first packets of a QUIC connection: the server's half is 8 ms, the client's 3 ms.
+pub(crate) fn quic(port: u16) -> Vec<(u32, Vec<u8>)> {
+    let datagram = |at: u32, by_client: bool, first: u8| {
+        let [from, to] = if by_client { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
+        let [source, destination] = if by_client { [port, 443] } else { [443, port] };
+        let mut frame = packet(17, from, to, 8 + 40);
+        frame.extend(source.to_be_bytes().into_iter().chain(destination.to_be_bytes()));
+        frame.extend([0, 48, 0, 0, first, 0, 0, 0, 1]);
+        frame.resize(frame.len() + 35, 0);
+        (at, frame)
+    };
+    vec![
+        datagram(0, true, 0xc0),
+        datagram(8 * MILLISECOND, false, 0xc0),
+        datagram(11 * MILLISECOND, true, 0xe0),
+    ]
 }
 
 /// Writes a capture with stamps in nanoseconds.
 pub(crate) fn write(file: &Path, frames: &[Frame]) {
+    write_bytes(file, &frames.iter().map(|frame| (frame.at, frame.bytes())).collect::<Vec<_>>());
+}
+
+/// The same of bytes, each with the nanoseconds since the start.
+pub(crate) fn write_bytes(file: &Path, frames: &[(u32, Vec<u8>)]) {
     let mut bytes = Vec::new();
     bytes.extend(0xa1b2_3c4d_u32.to_le_bytes());
     bytes.extend(2_u16.to_le_bytes().into_iter().chain(4_u16.to_le_bytes()));
     for word in [0_u32, 0, 65_535, 1] {
         bytes.extend(word.to_le_bytes());
     }
-    for frame in frames {
-        let content = frame.bytes();
-        for word in [START, frame.at, content.len() as u32, content.len() as u32] {
+    for (at, content) in frames {
+        for word in [START, *at, content.len() as u32, content.len() as u32] {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(content);

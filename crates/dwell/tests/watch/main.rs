@@ -1,6 +1,7 @@
 //! `dwell watch` on captures and on interfaces.
 
 mod captures;
+mod continuous;
 mod frames;
 mod outputs;
 mod wire;

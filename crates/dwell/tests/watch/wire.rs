@@ -210,3 +210,42 @@ fn who_may_not_capture_is_told_what_it_takes() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("CAP_NET_RAW") && told.lines().count() == 1, "{told}");
 }
+
+#[test]
+fn round_trips_throughout_connections_are_told_live() {
+    apart(|| {
+        const EXCHANGES: usize = 40;
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let child = start(here.path(), &["watch", "lo", "--json", "--continuous", "--every", "0.2"]);
+        wait_until_it_watches(&child);
+        let address = listener.local_addr().expect("bound");
+        let mut ours = TcpStream::connect(address).expect("connected");
+        let (mut theirs, _) = listener.accept().expect("accepted");
+        for _ in 0..EXCHANGES {
+            ours.write_all(b"a question").expect("asked");
+            theirs.read_exact(&mut [0; 10]).expect("heard");
+            // A program that takes its time.
+            thread::sleep(Duration::from_millis(20));
+            theirs.write_all(b"an answer").expect("replied");
+            ours.read_exact(&mut [0; 9]).expect("heard");
+        }
+        let output = end(child);
+        let told = lines(&output);
+        let of = |end: &str, by: &str| -> Vec<_> {
+            let is_it = |line: &&serde_json::Value| line["end"] == end && line["by"] == by;
+            told.iter().filter(is_it).map(|line| line["least_ns"].as_i64().expect("exact")).collect()
+        };
+        let responses = of("server", "response");
+        // 0.8 s and more are four intervals at least; of a program that sleeps, none is shorter than its sleep.
+        assert!(responses.len() >= 4, "{told:?}");
+        assert!(responses.iter().all(|ns| *ns >= 20_000_000), "{responses:?}");
+        for end in ["server", "client"] {
+            // Of some interval the kernel's acknowledgment is faster than the program by far.
+            let network = of(end, "acknowledgment").into_iter().chain(of(end, "timestamps")).min();
+            assert!(network.is_some_and(|ns| ns > 0 && ns < 20_000_000), "{end}: {network:?}");
+        }
+        let handshakes = told.iter().filter(|line| line["kind"].is_null()).count();
+        assert_eq!(handshakes, 1, "{}", text(&output.stderr));
+    });
+}

@@ -4,16 +4,19 @@
 //! replies, and of QUIC by its handshake and its spin bit. Each holds what the answering end took itself (delayed
 //! acknowledgments too), and one whose answer was lost is too long: the shortest of an interval is what tells the path.
 
-mod datagram;
 mod flows;
+mod interval;
 mod quic;
 mod sample;
 mod sent;
+mod throughout;
 
-pub use datagram::Datagram;
+pub use interval::RoundTrips;
 pub use quic::Quic;
-pub use sample::{By, Sample};
+pub use sample::{By, End, Sample};
+pub use throughout::{Samples, Throughout};
 
+use super::dissect::Datagram;
 use super::{Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::Flows;
@@ -37,7 +40,16 @@ impl Default for FlowLimits {
 /// Round-trip times throughout the lives of TCP connections.
 #[derive(Debug)]
 pub struct Continuous {
-    flows: Flows<[Sent; 2]>,
+    flows: Flows<Connection>,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, Default)]
+struct Connection {
+    /// By the lower of the ends, and by the other.
+    sent: [Sent; 2],
+    /// Whether the lower one opened it; `None` where that was not seen.
+    low_opened: Option<bool>,
 }
 
 impl Continuous {
@@ -56,16 +68,21 @@ impl Continuous {
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Sample)) {
         let Segment { at, from, to, flags, sequence, acknowledgment, payload, options } = *segment;
-        let (flow, is_low) = self.flows.of(&from, &to, at);
-        if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !flags.has(TcpFlags::ACK) {
-            *flow = <[Sent; 2]>::default();
+        let (connection, is_low) = self.flows.of(&from, &to, at);
+        let is_answer = flags.has(TcpFlags::ACK);
+        if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !is_answer {
+            *connection = Connection::default();
         }
-        let [low, high] = flow;
+        if flags.has(TcpFlags::SYN) {
+            connection.low_opened = Some(is_low != is_answer);
+        }
+        let end = connection.low_opened.map(|low| End::of(low == is_low));
+        let [low, high] = &mut connection.sent;
         let (own, others) = if is_low { (low, high) } else { (high, low) };
-        if flags.has(TcpFlags::ACK) {
+        if is_answer {
             let mut tell = |asked: Option<Nanos>, by| {
                 if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
-                    take(Sample { at, to: from, other: to, value: Half::Exact(value), by });
+                    take(Sample { at, to: from, end, other: to, value: Half::Exact(value), by });
                 }
             };
             tell(others.acknowledged(acknowledgment), By::Acknowledgment);

@@ -2,7 +2,7 @@
 
 use super::super::Half;
 use super::flows::Flows;
-use super::{By, Datagram, FlowLimits, Sample};
+use super::{By, Datagram, End, FlowLimits, Sample};
 use crate::unit::Nanos;
 
 /// The versions whose headers are known: 1 (RFC 9000) and 2 (RFC 9369).
@@ -123,11 +123,12 @@ impl Quic {
 
     /// Shows a datagram.
     pub fn see(&mut self, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
-        let Datagram { at, from, to, payload } = *datagram;
+        let Datagram { at, from, to, payload, .. } = *datagram;
         let Some(header) = Header::of(payload) else { return };
         let (connection, is_low) = self.flows.of(&from, &to, at);
         let by_client = connection.stage.client().map(|low| low == is_low);
-        let mut tell = |value, by| take(Sample { at, to: from, other: to, value, by });
+        let end = by_client.map(End::of);
+        let mut tell = |value, by| take(Sample { at, to: from, end, other: to, value, by });
         match (header, by_client) {
             (Header::Short { spin }, Some(by_client)) => {
                 if let Some(value) = connection.spin.see(by_client, spin, at) {

@@ -11,12 +11,30 @@ pub struct Sample {
     pub at: Nanos,
     /// Whom the probe's packet went to: the end that answered.
     pub to: Endpoint,
+    /// Which of the two that is; `None` where the opening was not seen.
+    pub end: Option<End>,
     /// The other end of the flow.
     pub other: Endpoint,
     /// From the probe to [`Self::to`] and back, with the time that this end took itself.
     pub value: Half,
     /// What tells it.
     pub by: By,
+}
+
+/// Which end of a connection.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Who opened it.
+    Client,
+    /// Who answered.
+    Server,
+}
+
+impl End {
+    pub(super) const fn of(opened: bool) -> Self {
+        if opened { Self::Client } else { Self::Server }
+    }
 }
 
 /// What tells a round-trip time.

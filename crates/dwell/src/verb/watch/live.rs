@@ -1,9 +1,10 @@
 //! The view that refreshes while connections pass.
 
 use super::table::{self, connection};
+use super::taken::Figures;
 use anyhow::{Context, Result};
 use dwell_core::inside::grouped;
-use dwell_core::tcp::{Handshake, Summary};
+use dwell_core::tcp::Handshake;
 use dwell_net::capture::Gauge;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
@@ -32,13 +33,13 @@ impl Live {
         &mut self,
         probe: &str,
         span: Duration,
-        summary: &Summary,
+        figures: &Figures,
         latest: &[Handshake],
         gauge: &mut Gauge,
     ) -> Result<bool> {
         if self.shown.is_none_or(|shown| shown.elapsed() >= REFRESH) {
             self.shown = Some(Instant::now());
-            let view = view(probe, span, summary, latest, gauge);
+            let view = view(probe, span, figures, latest, gauge);
             self.terminal.draw(|frame| frame.render_widget(Paragraph::new(view), frame.area()))?;
         }
         while event::poll(Duration::ZERO)? {
@@ -63,11 +64,11 @@ impl Drop for Live {
 fn view(
     probe: &str,
     span: Duration,
-    summary: &Summary,
+    figures: &Figures,
     latest: &[Handshake],
     gauge: &mut Gauge,
 ) -> Text<'static> {
-    let (handshakes, seconds) = (summary.handshakes(), span.as_secs_f64());
+    let (handshakes, seconds) = (figures.handshakes.handshakes(), span.as_secs_f64());
     let rate = handshakes as f64 / seconds.max(1e-3);
     let head = format!(
         "dwell watch: {probe}; {} handshakes in {seconds:.1} s, {rate:.0}/s; q ends it",
@@ -77,7 +78,7 @@ fn view(
     let mut add = |part: &str| part.lines().for_each(|line| text.push_line(line.to_owned()));
     add(&table::kernel(&gauge.counts()));
     add("\n");
-    add(&table::figures(summary));
+    add(&table::figures(figures));
     add("\n");
     latest.iter().rev().for_each(|handshake| add(&connection(handshake)));
     text

@@ -8,6 +8,8 @@ mod output;
 mod panels;
 mod row;
 mod table;
+mod taken;
+mod throughout;
 mod wire;
 
 use crate::cli::Output;
@@ -17,11 +19,14 @@ use crate::screen::{coloured, print};
 use account::Account;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use dwell_core::tcp::{Limits, Summary};
+use dwell_core::Nanos;
+use dwell_core::tcp::continuous::FlowLimits;
+use dwell_core::tcp::{Limits, Observed};
 use given::Given;
 use output::{Outputs, ShipArgs, Targets};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use taken::Figures;
 
 /// Tell the round-trip times of TCP connections that pass here, each half by itself
 ///
@@ -38,6 +43,7 @@ use std::path::PathBuf;
   dwell watch eth0 --json --probe border-1      one object a line for each connection
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
+  dwell watch eth0 --continuous --every 1       round trips throughout connections too
   dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
   dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
@@ -69,6 +75,15 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     handshakes: u32,
 
+    /// Tell round trips throughout connections too, by what follows the handshakes; live, every segment of TCP passes
+    /// then, and none of QUIC
+    #[arg(long)]
+    continuous: bool,
+
+    /// Of each direction the shortest of so many seconds
+    #[arg(long, value_name = "NUMBER", default_value_t = 10.0, value_parser = super::local::seconds, requires = "continuous")]
+    every: f64,
+
     /// Write a line of CSV for each connection
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -96,7 +111,7 @@ pub(crate) struct WatchArgs {
 /// What came of a run.
 struct Told {
     probe: String,
-    summary: Summary,
+    figures: Figures,
     account: Account,
 }
 
@@ -124,15 +139,20 @@ impl WatchArgs {
             ship: self.ship.clone(),
             live: matches!(given, Given::Interface(_)),
         };
-        let (summary, account) = match &given {
+        let (figures, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
-            Given::Files(files) => files::watch(files, self.limits(), Outputs::open(&targets)?)?,
+            Given::Files(files) => files::watch(files, self.observed(), Outputs::open(&targets)?)?,
         };
-        tell(&Told { probe, summary, account }, output)
+        tell(&Told { probe, figures, account }, output)
     }
 
-    fn limits(&self) -> Limits {
-        Limits { handshakes: self.handshakes as usize, ..Limits::default() }
+    fn observed(&self) -> Observed {
+        let observed = Observed::new(Limits { handshakes: self.handshakes as usize, ..Limits::default() });
+        if self.continuous {
+            observed.throughout(FlowLimits::default(), Nanos((self.every * 1e9) as i64))
+        } else {
+            observed
+        }
     }
 
     const fn asks_for_live(&self) -> bool {
@@ -142,19 +162,19 @@ impl WatchArgs {
 
 fn tell(told: &Told, output: &Output) -> Result<()> {
     let account = table::account(&told.account);
-    if told.summary.handshakes() == 0 {
+    let summary = &told.figures.handshakes;
+    if summary.handshakes() == 0 && told.figures.throughout.rows().next().is_none() {
         bail!("no TCP handshake passed {}: {}", told.probe, account.replace('\n', "; "));
     }
     if output.json {
         eprint!("{account}");
     } else {
-        print(&format!("{}{account}", table::text(&told.probe, &told.summary, coloured())))?;
+        print(&format!("{}{account}", table::text(&told.probe, &told.figures, coloured())))?;
     }
     if let Some(file) = &output.plot {
         let here = format!("dwell {}: watch, {}", env!("CARGO_PKG_VERSION"), told.probe);
         let notes = std::iter::once(here).chain(account.lines().map(str::to_owned)).collect();
-        Picture { title: table::headline(&told.summary), notes, panels: panels::panels(&told.summary) }
-            .write(file)?;
+        Picture { title: table::headline(summary), notes, panels: panels::panels(summary) }.write(file)?;
     }
     Ok(())
 }

@@ -2,11 +2,14 @@
 
 use super::account::Account;
 use super::row::Sure;
+use super::taken::Figures;
+use super::throughout::Throughout;
 use crate::screen;
 use dwell_core::Nanos;
 use dwell_core::inside::{Distribution, grouped};
+use dwell_core::tcp::continuous::Samples;
 use dwell_core::tcp::tracker::Counts;
-use dwell_core::tcp::{Half, Handshake, Quality, Summary};
+use dwell_core::tcp::{Half, Handshake, Quality, Seen, Summary};
 use dwell_net::capture::RingCounts;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -15,13 +18,34 @@ use std::fmt::Write as _;
 const LISTED: usize = 10;
 
 /// The whole of it.
-pub(super) fn text(probe: &str, summary: &Summary, colour: bool) -> String {
-    let head = format!("{} TCP handshakes seen at {probe}", grouped(summary.handshakes()));
-    format!("{}\n{}", screen::paint(&head, 1, colour), figures(summary))
+pub(super) fn text(probe: &str, all: &Figures, colour: bool) -> String {
+    let head = format!("{} TCP handshakes seen at {probe}", grouped(all.handshakes.handshakes()));
+    format!("{}\n{}", screen::paint(&head, 1, colour), figures(all))
 }
 
-/// The figures: by quality, by half, by network.
-pub(super) fn figures(summary: &Summary) -> String {
+/// All figures.
+pub(super) fn figures(figures: &Figures) -> String {
+    format!("{}{}", handshakes(&figures.handshakes), throughout(&figures.throughout))
+}
+
+/// What followed the handshakes; nothing where nothing is known.
+fn throughout(throughout: &Throughout) -> String {
+    let mut table = screen::table(&[
+        "throughout, the shortest of each interval",
+        "count",
+        "p50",
+        "p90",
+        "p99",
+        "longest",
+    ]);
+    for (name, spans) in throughout.rows() {
+        table.add_row(row(name, spans));
+    }
+    if table.is_empty() { String::new() } else { format!("\n{}\n", table.trim_fmt()) }
+}
+
+/// Those of the handshakes: by quality, by half, by network.
+fn handshakes(summary: &Summary) -> String {
     let told =
         |(quality, count): (Quality, u64)| (count > 0).then(|| format!("{} {quality}", grouped(count)));
     let qualities: Vec<String> = summary.qualities().filter_map(told).collect();
@@ -110,10 +134,27 @@ pub(super) fn account(account: &Account) -> String {
     };
     let _ = writeln!(text, "{} packets looked at, {skipped}", grouped(packets));
     let _ = writeln!(text, "out of the ordinary: {}", odd(account.seen.iter().map(|seen| seen.counts)));
+    if let Some(told) = samples(&account.seen) {
+        let _ = writeln!(text, "throughout connections: {told}");
+    }
     account.remarks.iter().for_each(|remark| {
         let _ = writeln!(text, "{remark}");
     });
     text
+}
+
+/// What became of the samples throughout connections, if those were asked for.
+fn samples(seen: &[Seen]) -> Option<String> {
+    let all: Vec<Samples> = seen.iter().filter_map(|seen| seen.samples).collect();
+    let sum = |of: fn(&Samples) -> u64| grouped(all.iter().map(of).sum());
+    (!all.is_empty()).then(|| {
+        format!(
+            "{} samples, {} without a place; {} flows forgotten for others",
+            sum(|all| all.samples),
+            sum(|all| all.crowded_samples),
+            sum(|all| all.forgotten_flows)
+        )
+    })
 }
 
 /// What the kernel counted.

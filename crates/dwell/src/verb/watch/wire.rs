@@ -4,13 +4,15 @@ use super::WatchArgs;
 use super::account::{self, Account};
 use super::live::Live;
 use super::output::{Outputs, Targets};
+use super::taken::{Figures, Taken};
 use crate::failure::bad_argument;
 use crate::screen::Progress;
 use crate::verb::ends::{Ends, Over};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
 use dwell_core::inside::grouped;
-use dwell_core::tcp::{Handshake, Observed, Seen, Summary};
+use dwell_core::tcp::continuous::RoundTrips;
+use dwell_core::tcp::{Handshake, Observed, Seen};
 use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
 use std::io::{self, IsTerminal as _};
@@ -28,10 +30,10 @@ const FLUSH: Duration = Duration::from_millis(500);
 /// Batches on their way to the outputs. Where these are slower than the wire, the ring fills, and the kernel counts.
 const BATCHES: usize = 256;
 
-pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Summary, Account)> {
+pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Figures, Account)> {
     let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
-    let config =
-        RingConfig { wanted: Wanted::Handshakes, stamping, promiscuous: args.promiscuous, rings: args.cores };
+    let wanted = if args.continuous { Wanted::AllSegments } else { Wanted::Handshakes };
+    let config = RingConfig { wanted, stamping, promiscuous: args.promiscuous, rings: args.cores };
     // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
     let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
     let opened = Rings::open(interface, &config);
@@ -40,23 +42,23 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
         other => other.into(),
     })?;
     drop_privileges().context("cannot give privileges back")?;
-    let mut outputs = Outputs::open(targets)?;
+    let mut taken = Taken::by(Outputs::open(targets)?);
     let ends = Ends::new(args.seconds, None, None, Some(interface))?;
     let mut run = ends.begin(true)?;
 
     let show = !targets.json && io::stdout().is_terminal();
     let mut live = show.then(Live::open).transpose()?;
     let progress = if show { Progress::hidden() } else { Progress::start() };
-    let (mut summary, mut ended, mut latest) = (Summary::default(), None, Vec::new());
+    let (mut ended, mut latest) = (None, Vec::new());
     let stop = AtomicBool::new(false);
-    let (tell, told) = sync_channel::<Vec<Handshake>>(BATCHES);
+    let (tell, told) = sync_channel::<Found>(BATCHES);
     let mut flushed = Instant::now();
     let read = thread::scope(|scope| -> Result<Vec<Seen>> {
         let stop = Stop(&stop);
         let readers: Vec<_> = rings
             .into_iter()
             .map(|ring| {
-                let (tell, stop, observed) = (tell.clone(), stop.0, Observed::new(args.limits()));
+                let (tell, stop, observed) = (tell.clone(), stop.0, args.observed());
                 scope.spawn(move || read(ring, observed, stop, stamping, &tell))
             })
             .collect();
@@ -71,24 +73,24 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 }
             };
             match told.recv_timeout(patience) {
-                Ok(batch) => take(&batch, &mut summary, &mut outputs, &mut latest)?,
+                Ok(batch) => take(&batch, &mut taken, &mut latest)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
-                outputs.flush()?;
-                progress.say(format!("{} handshakes", grouped(summary.handshakes())));
+                taken.flush()?;
+                progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
             if let Some(live) = &mut live
-                && live.show(&targets.probe, run.span(), &summary, &latest, &mut gauge)?
+                && live.show(&targets.probe, run.span(), &taken.figures, &latest, &mut gauge)?
             {
                 run.interrupt();
             }
         }
         stop.0.store(true, Ordering::Relaxed);
         while let Ok(batch) = told.recv() {
-            take(&batch, &mut summary, &mut outputs, &mut latest)?;
+            take(&batch, &mut taken, &mut latest)?;
         }
         let mut all = Vec::new();
         for reader in readers {
@@ -101,10 +103,10 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     drop(live);
     let seconds = run.span().as_secs_f64();
     let seen = read?;
-    outputs.finish().context("cannot write what was found")?;
+    let figures = taken.finish()?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
     let live = account::Live { counts: gauge.counts(), unfiltered, seconds, ended };
-    Ok((summary, Account { seen, live: Some(live), remarks: Vec::new() }))
+    Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
 }
 
 /// Ends the readers, also where we leave with an error.
@@ -119,17 +121,24 @@ impl Drop for Stop<'_> {
 /// Connections that the live view shows by themselves.
 const LATEST_SHOWN: usize = 12;
 
-fn take(
-    batch: &[Handshake],
-    summary: &mut Summary,
-    outputs: &mut Outputs,
-    latest: &mut Vec<Handshake>,
-) -> Result<()> {
-    for handshake in batch {
-        summary.add(handshake);
-        outputs.take(handshake)?;
+/// What one reader found since it last told.
+#[derive(Default)]
+struct Found {
+    handshakes: Vec<Handshake>,
+    round_trips: Vec<RoundTrips>,
+}
+
+impl Found {
+    const fn is_empty(&self) -> bool {
+        self.handshakes.is_empty() && self.round_trips.is_empty()
     }
-    latest.extend_from_slice(&batch[batch.len().saturating_sub(LATEST_SHOWN)..]);
+}
+
+fn take(found: &Found, taken: &mut Taken, latest: &mut Vec<Handshake>) -> Result<()> {
+    let Found { handshakes, round_trips } = found;
+    handshakes.iter().try_for_each(|handshake| taken.handshake(handshake))?;
+    round_trips.iter().try_for_each(|told| taken.round_trips(told))?;
+    latest.extend_from_slice(&handshakes[handshakes.len().saturating_sub(LATEST_SHOWN)..]);
     latest.drain(..latest.len().saturating_sub(LATEST_SHOWN));
     Ok(())
 }
@@ -140,9 +149,9 @@ fn read(
     mut observed: Observed,
     stop: &AtomicBool,
     stamping: Stamping,
-    tell: &SyncSender<Vec<Handshake>>,
+    tell: &SyncSender<Found>,
 ) -> (Seen, Option<RingError>) {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let mut failed = None;
     // What waits in the ring when it is told to stop was seen before that.
     let mut last = false;
@@ -153,17 +162,19 @@ fn read(
         failed = ring
             .take(patience, &mut |captured| {
                 passed = true;
-                observed.see(captured, &mut |handshake| found.push(handshake));
+                observed.see(captured, &mut |handshake| found.handshakes.push(handshake));
             })
             .err();
         if !passed && stamping == Stamping::Kernel {
-            observed.pass(clock::realtime() - LATEST, &mut |handshake| found.push(handshake));
+            observed.pass(clock::realtime() - LATEST, &mut |handshake| found.handshakes.push(handshake));
         }
+        found.round_trips.extend(observed.round_trips());
         if !found.is_empty() && tell.send(std::mem::take(&mut found)).is_err() {
             break;
         }
     }
-    let seen = observed.finish(&mut |handshake| found.push(handshake));
+    found.round_trips.extend(observed.last_round_trips());
+    let seen = observed.finish(&mut |handshake| found.handshakes.push(handshake));
     // Nobody listens where the outputs failed.
     let _ = tell.send(found);
     (seen, failed)

@@ -1,21 +1,47 @@
 //! JSON, one object a line.
 
 use super::super::row::Row;
+use super::super::throughout::Line;
 use super::Output;
 use anyhow::Result;
 use dwell_core::tcp::Handshake;
+use dwell_core::tcp::continuous::RoundTrips;
+use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write as _};
 
-/// Lines on standard output. A reader that went away, such as `head`, is no error.
+/// Lines on standard output.
 pub(super) struct Lines {
     probe: String,
-    out: BufWriter<Stdout>,
+    out: Out,
+}
+
+/// Standard output. A reader that went away, such as `head`, is no error.
+struct Out {
+    buffer: BufWriter<Stdout>,
     gone: bool,
 }
 
 impl Lines {
     pub(super) fn new(probe: &str) -> Self {
-        Self { probe: probe.to_owned(), out: BufWriter::with_capacity(1 << 16, io::stdout()), gone: false }
+        let buffer = BufWriter::with_capacity(1 << 16, io::stdout());
+        Self { probe: probe.to_owned(), out: Out { buffer, gone: false } }
+    }
+}
+
+impl Out {
+    fn write(&mut self, object: &impl Serialize) -> Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        let mut line = serde_json::to_vec(object)?;
+        line.push(b'\n');
+        let result = self.buffer.write_all(&line);
+        self.unless_gone(result)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let result = if self.gone { Ok(()) } else { self.buffer.flush() };
+        self.unless_gone(result)
     }
 
     fn unless_gone(&mut self, result: io::Result<()>) -> Result<()> {
@@ -31,18 +57,15 @@ impl Lines {
 
 impl Output for Lines {
     fn take(&mut self, handshake: &Handshake) -> Result<()> {
-        if self.gone {
-            return Ok(());
-        }
-        let mut line = serde_json::to_vec(&Row::of(&self.probe, handshake))?;
-        line.push(b'\n');
-        let result = self.out.write_all(&line);
-        self.unless_gone(result)
+        self.out.write(&Row::of(&self.probe, handshake))
+    }
+
+    fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
+        self.out.write(&Line::of(&self.probe, told))
     }
 
     fn flush(&mut self) -> Result<()> {
-        let result = if self.gone { Ok(()) } else { self.out.flush() };
-        self.unless_gone(result)
+        self.out.flush()
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

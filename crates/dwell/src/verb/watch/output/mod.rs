@@ -9,6 +9,7 @@ mod ship;
 
 use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
+use dwell_core::tcp::continuous::RoundTrips;
 use flows::Protocol;
 pub(super) use ship::ShipArgs;
 use std::net::SocketAddr;
@@ -18,6 +19,11 @@ use std::path::PathBuf;
 trait Output {
     /// One more.
     fn take(&mut self, handshake: &Handshake) -> Result<()>;
+
+    /// Those of one interval. Where a record is a handshake, they have no place.
+    fn round_trips(&mut self, _told: &RoundTrips) -> Result<()> {
+        Ok(())
+    }
 
     /// What is held back goes out, as time passes.
     fn flush(&mut self) -> Result<()>;
@@ -76,6 +82,10 @@ impl Outputs {
 
     pub(super) fn take(&mut self, handshake: &Handshake) -> Result<()> {
         self.0.iter_mut().try_for_each(|output| output.take(handshake))
+    }
+
+    pub(super) fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
+        self.0.iter_mut().try_for_each(|output| output.round_trips(told))
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {

@@ -1,0 +1,47 @@
+//! What was found goes to the outputs, and into the figures.
+
+use super::output::Outputs;
+use super::throughout::Throughout;
+use anyhow::{Context, Result};
+use dwell_core::tcp::continuous::RoundTrips;
+use dwell_core::tcp::{Handshake, Summary};
+
+/// The figures of a run.
+#[derive(Default)]
+pub(super) struct Figures {
+    /// Of the handshakes.
+    pub(super) handshakes: Summary,
+    /// Of what followed them.
+    pub(super) throughout: Throughout,
+}
+
+/// Takes what is found.
+pub(super) struct Taken {
+    pub(super) figures: Figures,
+    outputs: Outputs,
+}
+
+impl Taken {
+    pub(super) fn by(outputs: Outputs) -> Self {
+        Self { figures: Figures::default(), outputs }
+    }
+
+    pub(super) fn handshake(&mut self, handshake: &Handshake) -> Result<()> {
+        self.figures.handshakes.add(handshake);
+        self.outputs.take(handshake)
+    }
+
+    pub(super) fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
+        self.figures.throughout.add(told);
+        self.outputs.round_trips(told)
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.outputs.flush()
+    }
+
+    pub(super) fn finish(self) -> Result<Figures> {
+        self.outputs.finish().context("cannot write what was found")?;
+        Ok(self.figures)
+    }
+}
