@@ -12,7 +12,7 @@
 //! Each bracket holds the offset between the two taps' clocks, so the difference holds none of it; and where all
 //! packets are of one size, none of the links' rates.
 //!
-//! [`Tap`] hears the packets at one place, [`cross`] brings two places together, [`report`] says what that tells.
+//! [`Tap`] hears the packets at one place, [`cross()`] brings two places together, [`report`] says what that tells.
 
 mod cross;
 mod estimate;

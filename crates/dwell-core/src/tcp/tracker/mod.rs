@@ -1,6 +1,6 @@
 //! Segments in, handshakes out.
 //!
-//! Each half comes with its certainty, and nothing is guessed: see [`Half`](super::Half). Only handshakes in progress
+//! Each half comes with its certainty, and nothing is guessed: see [`Half`]. Only handshakes in progress
 //! are kept, a bounded number, aged by the packets' own time.
 
 mod asked;

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Which warehouse, and how it is reached.
 #[derive(Args, Clone)]
 pub(in crate::verb::watch) struct ShipArgs {
-    /// Ship to a warehouse (`dwell serve`): dwell://HOST[:PORT]. Its key stands in this host's file of peers
+    /// Ship to a warehouse (`dwell serve`): `dwell://HOST` or `dwell://HOST:PORT`. Its key stands in this host's file of peers
     #[arg(long, value_name = "URL")]
     to: Option<WarehouseAddress>,
 
