@@ -134,14 +134,12 @@ impl Truth {
         let least =
             |sections: &[[Nanos; 2]]| sections.iter().flatten().copied().sum::<Nanos>() - (tick - Nanos(1));
         let (near, far) = plan.sections.split_at(probe + 1);
-        let server_half = HalfTruth {
-            values: pairs(&passed, true),
-            least: match plan.course {
-                Course::Unreachable { behind } => least(&plan.sections[(probe + 1).min(behind)..behind]),
-                _ => least(far),
-            },
-            ..server_half(plan, &passed)
+        let beyond = match plan.course {
+            Course::Unreachable { behind } => least(&plan.sections[(probe + 1).min(behind)..behind]),
+            _ => least(far),
         };
+        let server_half =
+            HalfTruth { values: pairs(&passed, true), least: beyond, ..server_half(plan, &passed, beyond) };
         let least = least(near);
         let client_half =
             HalfTruth { values: pairs(&passed, false), least, ..client_half(plan, &passed, least) };
@@ -213,7 +211,7 @@ fn chains(sent: &[Sent], probe: usize) -> Vec<Nanos> {
     sent.iter().filter_map(time).collect()
 }
 
-fn server_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
+fn server_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
     if plan.course == Course::Simultaneous {
         return unknown(WhyUnknown::SimultaneousOpen);
     }
@@ -221,7 +219,13 @@ fn server_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
     let Some(answer) = passed.iter().find(answers) else { return unknown(WhyUnknown::NotAnswered) };
     let syns: Vec<_> =
         passed.iter().filter(|passing| passing.is(Kind::Syn) && passing.at < answer.at).collect();
-    proven(&syns, answer)
+    match (proven(&syns, answer), syns.last()) {
+        // A tap that missed the SYN which was answered: not even the bound is true.
+        (HalfTruth { why: Some(WhyUnknown::Repetition), .. }, Some(syn)) if answer.at - syn.at < least => {
+            unknown(WhyUnknown::Trap)
+        }
+        (proven, _) => proven,
+    }
 }
 
 /// The client's first segment after its SYN that passed.
