@@ -88,7 +88,9 @@ impl Tracker {
             }
             Class::Stray | Class::Answered if by_client => {
                 // The client's kernel, in answer to the SYN/ACK; a program, later; or a firewall in its name.
-                let half = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
+                let bound = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
+                let is_doubtful = progress.doubtful && !progress.answers.is_named(echo(reset));
+                let half = if is_doubtful { Half::Unknown } else { bound };
                 progress.client_ahead(reset).map(|_| ended.handshake(Ending::Refused, half))
             }
             Class::Stray | Class::Answered => {
