@@ -97,6 +97,12 @@ fn where_one_of_two_syns_is_lost_its_end_answers_the_syn_ack() {
 }
 
 #[test]
+fn an_ack_of_a_simultaneous_open_may_be_to_a_repetition_not_seen() {
+    let told = only(&[syn(0), others_syn(50), syn_ack(300), ack(1_000_300)]);
+    assert_eq!(halves(&told), (exact(300), at_most(1_000_000), at_most(1_000_300)));
+}
+
+#[test]
 fn a_simultaneous_open_with_repetitions_is_withheld() {
     let told = only(&[syn(0), others_syn(50), syn(1_000_000), own_syn_ack(1_000_400), syn_ack(1_000_300)]);
     assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
