@@ -134,14 +134,12 @@ impl Truth {
         let least =
             |sections: &[[Nanos; 2]]| sections.iter().flatten().copied().sum::<Nanos>() - (tick - Nanos(1));
         let (near, far) = plan.sections.split_at(probe + 1);
-        let server_half = HalfTruth {
-            values: pairs(&passed, true),
-            least: match plan.course {
-                Course::Unreachable { behind } => least(&plan.sections[(probe + 1).min(behind)..behind]),
-                _ => least(far),
-            },
-            ..server_half(plan, &passed)
+        let beyond = match plan.course {
+            Course::Unreachable { behind } => least(&plan.sections[(probe + 1).min(behind)..behind]),
+            _ => least(far),
         };
+        let server_half =
+            HalfTruth { values: pairs(&passed, true), least: beyond, ..server_half(plan, &passed, beyond) };
         let least = least(near);
         let client_half =
             HalfTruth { values: pairs(&passed, false), least, ..client_half(plan, &passed, least) };
@@ -213,7 +211,7 @@ fn chains(sent: &[Sent], probe: usize) -> Vec<Nanos> {
     sent.iter().filter_map(time).collect()
 }
 
-fn server_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
+fn server_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
     if plan.course == Course::Simultaneous {
         return unknown(WhyUnknown::SimultaneousOpen);
     }
@@ -221,7 +219,13 @@ fn server_half(plan: &Plan, passed: &[Passing<'_>]) -> HalfTruth {
     let Some(answer) = passed.iter().find(answers) else { return unknown(WhyUnknown::NotAnswered) };
     let syns: Vec<_> =
         passed.iter().filter(|passing| passing.is(Kind::Syn) && passing.at < answer.at).collect();
-    proven(&syns, answer)
+    match (proven(&syns, answer), syns.last()) {
+        // A tap that missed the SYN which was answered: not even the bound is true.
+        (HalfTruth { why: Some(WhyUnknown::Repetition), .. }, Some(syn)) if answer.at - syn.at < least => {
+            unknown(WhyUnknown::Trap)
+        }
+        (proven, _) => proven,
+    }
 }
 
 /// The client's first segment after its SYN that passed.
@@ -247,11 +251,15 @@ fn bound_is_false(passed: &[Passing<'_>], least: Nanos) -> bool {
     first.zip(data).is_some_and(|(first, data)| data.at > first.at && data.at - first.at < least)
 }
 
-/// Whether the client's data followed its only SYN that passed sooner than an answer can.
+/// Whether the client's answer followed its first SYN that passed, without a SYN/ACK between them, sooner than an answer
+/// can: a tap missed the SYN that was answered, and the SYN/ACK.
 fn seems_too_soon(passed: &[Passing<'_>], least: Nanos) -> bool {
     let syn = passed.iter().find(|passing| passing.is(Kind::Syn));
-    let data = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn));
-    syn.zip(data).is_some_and(|(syn, data)| data.at > syn.at && data.at - syn.at < least)
+    let third = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn));
+    syn.zip(third).is_some_and(|(syn, third)| {
+        let is_between = |passing: &Passing<'_>| passing.is(Kind::SynAck) && passing.at < third.at;
+        third.at > syn.at && third.at - syn.at < least && !passed.iter().any(is_between)
+    })
 }
 
 fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
@@ -288,6 +296,9 @@ fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
 fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfTruth) -> HalfTruth {
     match (server.known, client.known) {
         (Some(one), Some(other)) => return known(one + other),
+        _ if plan.course != Course::Simultaneous && seems_too_soon(passed, server.least + client.least) => {
+            return unknown(WhyUnknown::Trap);
+        }
         _ if passed.iter().any(|passing| passing.is(Kind::SynAck)) => {
             return unknown(server.why.or(client.why).unwrap_or(WhyUnknown::Ambiguous));
         }
@@ -298,11 +309,8 @@ fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfT
         }
         _ => {}
     }
-    let least = server.least + client.least;
     let third = match third(passed) {
         Ok(third) => third,
-        // A tap that missed the SYN which was answered, and the SYN/ACK: data seem to come of the SYN that it heard.
-        Err(WhyUnknown::DataInstead) if seems_too_soon(passed, least) => return unknown(WhyUnknown::Trap),
         Err(why) => return unknown(why),
     };
     let syns: Vec<_> =

@@ -10,7 +10,7 @@
 //! ```
 
 use super::super::{Ending, Flag, Half, Handshake, Segment, TcpFlags};
-use super::asked::Asked;
+use super::asked::{Asked, TIMEOUT};
 use super::early::{Early, What};
 use super::progress::{Progress, echo};
 use crate::unit::Nanos;
@@ -62,7 +62,7 @@ impl Progress {
             self.half_of(by_client, echo(segment), segment.at)
         } else if segment.at < early.at {
             Half::Unknown
-        } else if segment.payload == 0 {
+        } else if segment.payload == 0 && segment.at - early.at < TIMEOUT {
             Half::Exact(segment.at - early.at)
         } else {
             Half::AtMost(segment.at - early.at)

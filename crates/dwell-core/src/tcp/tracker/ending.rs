@@ -22,19 +22,21 @@ impl Tracker {
                 (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
                 // An ACK that was sent before may pass yet, or a SYN/ACK where several are to be expected.
-                (Class::Stray | Class::Answered, _) if third.what != What::Ack || progress.was_repeated() => {
+                (Class::Stray | Class::Answered, _)
+                    if third.what != What::Ack || progress.awaits_answer() =>
+                {
                     self.hold(place, third);
                 }
-                // The ACK was sent before the data after it, and before what the server sent then.
-                (Class::Held, Some(later)) if progress.answers.count() > 0 && later < third.at => {
-                    let handshake = self.held(place);
-                    self.tell(place, handshake, take);
-                }
-                // Without a SYN/ACK, what was sent first is nearest to the answer; the SYN/ACK may pass yet.
-                (Class::Held, Some(early)) if progress.answers.count() == 0 => {
+                // A SYN/ACK may pass yet. Whichever it is, what was sent first is nearest to the answer.
+                (Class::Held, Some(early)) if progress.awaits_answer() => {
                     if third.at < early {
                         self.table.at_mut(place).early = Some(third);
                     }
+                }
+                // The ACK was sent before the data after it, and before what the server sent then.
+                (Class::Held, Some(later)) if later < third.at => {
+                    let handshake = self.held(place);
+                    self.tell(place, handshake, take);
                 }
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = progress.established(third);
@@ -86,7 +88,9 @@ impl Tracker {
             }
             Class::Stray | Class::Answered if by_client => {
                 // The client's kernel, in answer to the SYN/ACK; a program, later; or a firewall in its name.
-                let half = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
+                let bound = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
+                let is_doubtful = progress.doubtful && !progress.answers.is_named(echo(reset));
+                let half = if is_doubtful { Half::Unknown } else { bound };
                 progress.client_ahead(reset).map(|_| ended.handshake(Ending::Refused, half))
             }
             Class::Stray | Class::Answered => {

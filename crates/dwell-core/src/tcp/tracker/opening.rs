@@ -136,8 +136,10 @@ impl Tracker {
         }
         progress.flags.set(Flag::OutOfOrder);
         progress.answered(answer);
-        let handshake = progress.established(early);
-        self.tell(place, handshake, take);
+        if !progress.may_be_repeated() {
+            let handshake = progress.established(early);
+            self.tell(place, handshake, take);
+        }
     }
 
     /// An acknowledgment where both ends sent a SYN.

@@ -179,6 +179,11 @@ impl Progress {
         self.was_repeated() || self.syns.count() > 0 && self.doubtful
     }
 
+    /// Whether a SYN/ACK, or another one, is to be expected.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.answers.count() == 0 || self.may_be_repeated()
+    }
+
     /// A SYN passed after the SYN/ACK, though it is stamped before it.
     pub(super) fn judge_again(&mut self) {
         self.flags.set(Flag::OutOfOrder);

@@ -79,6 +79,14 @@ fn both_ends_may_open_at_once() {
 }
 
 #[test]
+fn copies_after_a_simultaneous_open_are_no_other_connection() {
+    let copies = [others_syn(420), own_syn_ack(430), syn_ack(440)];
+    let opened = [syn(0), others_syn(50), syn_ack(300), own_syn_ack(400)];
+    let (told, counts) = counted(&[&opened[..], &copies[..], &[ack(450)]].concat());
+    assert_eq!((told.len(), counts.late), (1, 3));
+}
+
+#[test]
 fn where_one_of_two_syns_is_lost_its_end_answers_the_syn_ack() {
     // Through a NAT that drops what it did not ask for.
     let others_ack = back(bare(700, TcpFlags::ACK, ISN_S + 1, ISN_C + 1));
@@ -86,6 +94,12 @@ fn where_one_of_two_syns_is_lost_its_end_answers_the_syn_ack() {
     assert_eq!(halves(&told), (exact(300), exact(350), exact(650)));
     let told = only(&[syn(0), others_syn(50), syn_ack(300), ack(450)]);
     assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
+fn an_ack_of_a_simultaneous_open_may_be_to_a_repetition_not_seen() {
+    let told = only(&[syn(0), others_syn(50), syn_ack(300), ack(1_000_300)]);
+    assert_eq!(halves(&told), (exact(300), at_most(1_000_000), at_most(1_000_300)));
 }
 
 #[test]

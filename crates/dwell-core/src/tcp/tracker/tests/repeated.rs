@@ -213,3 +213,19 @@ fn after_a_repeated_syn_an_equal_syn_ack_may_be_another() {
     assert_eq!(told.client_half, one_of(150, S + 550));
     assert_eq!(told.syn_acks, 3);
 }
+
+#[test]
+fn after_a_repeated_syn_two_syn_acks_may_pass_after_the_ack() {
+    let answers = [syn_ack(1_000_300), syn_ack(1_000_400)];
+    for order in [[ack(1_000_450), answers[0], answers[1]], [answers[0], ack(1_000_450), answers[1]]] {
+        let told = only(&[syn(0), syn(1_000_000), order[0], order[1], order[2]]);
+        assert_eq!(told.client_half, one_of(50, 150));
+    }
+}
+
+#[test]
+fn a_syn_ack_that_names_a_syn_not_seen_may_be_repeated_at_once() {
+    let answer = |at| stamped(syn_ack(at), 77, 9);
+    let told = only(&[stamped(syn(0), 1_009, 0), answer(300), answer(500), stamped(ack(700), 1_010, 77)]);
+    assert_eq!((told.client_half, told.server_half), (one_of(200, 400), Half::Unknown));
+}
