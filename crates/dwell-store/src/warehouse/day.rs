@@ -25,7 +25,7 @@ impl Day {
         Nanos(i64::from(self.0).saturating_mul(DAY))
     }
 
-    /// From `2026-11-21`, as [`Self::fmt`] writes it.
+    /// From `2026-11-21`, as it is displayed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let format = time::macros::format_description!("[year]-[month]-[day]");
