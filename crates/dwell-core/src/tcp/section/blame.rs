@@ -22,7 +22,8 @@ pub struct Blame {
 
 impl Blame {
     /// Of these sections, which are those of a whole path. The blame is that of the one whose 95 % reach farthest: its
-    /// median and its spread together. `None` while a section is without a figure, or no time passes on any.
+    /// median and its spread together. `None` while a section is without a figure or has a median below zero (then the
+    /// places contradict each other, and no share means anything), or no time passes on any.
     #[must_use]
     pub fn among(sections: &[(&Summary, &Course)]) -> Option<Self> {
         let figures: Vec<(Nanos, Nanos)> = sections
@@ -32,6 +33,9 @@ impl Blame {
                 Some((median, summary.rtt.quantile(0.95)? - median))
             })
             .collect::<Option<_>>()?;
+        if figures.iter().any(|(median, _)| *median < Nanos::ZERO) {
+            return None;
+        }
         let (section, (median, spread)) =
             figures.iter().copied().enumerate().max_by_key(|(_, (median, spread))| *median + *spread)?;
         if median + spread <= Nanos::ZERO {
@@ -78,6 +82,7 @@ mod tests {
         assert_eq!((blame.section, blame.median, blame.spread), (1, Nanos(100), Nanos(800)));
         assert!((blame.median_share() - 100.0 / 600.0).abs() < 1e-9);
         assert_eq!(blame.spread_share(), Some(1.0));
+        assert_eq!(Blame::among(&[(&steady, &course), (&of(&[-100; 20]), &course)]), None);
         assert_eq!(Blame::among(&[(&steady, &course), (&of(&[]), &course)]), None);
     }
 }
