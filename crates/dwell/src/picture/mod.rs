@@ -54,6 +54,8 @@ pub(crate) struct Picture {
 const WIDTH: u32 = 960;
 const TITLE: u32 = 56;
 const NOTE: u32 = 18;
+/// Letters of a note's size that stand beside each other.
+const NOTE_LETTERS: usize = 135;
 
 impl Picture {
     /// Writes the picture: a name that ends in `.html` gets a page, one in `.svg` the bare picture.
@@ -70,7 +72,7 @@ impl Picture {
 
     /// The panels, with title and notes if they are not told elsewhere.
     fn svg(&self, told: bool) -> Result<String> {
-        let text = if told { TITLE + NOTE * self.notes.len() as u32 + 14 } else { 0 };
+        let text = if told { TITLE + NOTE * self.note_lines().len() as u32 + 14 } else { 0 };
         let height = self.panels.iter().map(|panel| panel.height()).sum::<u32>() + text;
         let mut svg = String::new();
         {
@@ -79,6 +81,25 @@ impl Picture {
             root.present().map_err(|error| anyhow!("cannot draw: {error}"))?;
         }
         Ok(svg)
+    }
+
+    /// The notes, the long ones broken between words: drawn text does not wrap by itself.
+    fn note_lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for note in &self.notes {
+            lines.push(String::new());
+            for word in note.split_whitespace() {
+                match lines.last_mut() {
+                    Some(line) if line.is_empty() => line.push_str(word),
+                    Some(line) if line.chars().count() + word.chars().count() < NOTE_LETTERS => {
+                        line.push(' ');
+                        line.push_str(word);
+                    }
+                    _ => lines.push(word.to_owned()),
+                }
+            }
+        }
+        lines
     }
 
     fn draw(&self, root: &Area<'_>, told: bool) -> Result<()> {
@@ -95,8 +116,8 @@ impl Picture {
             panel.draw(&area)?;
             rest = below;
         }
-        for (i, note) in self.notes.iter().enumerate().filter(|_| told) {
-            rest.draw(&Text::new(note.clone(), (24, 4 + (NOTE as usize * i) as i32), label(13, GREY)))?;
+        for (i, line) in self.note_lines().into_iter().enumerate().filter(|_| told) {
+            rest.draw(&Text::new(line, (24, 4 + (NOTE as usize * i) as i32), label(13, GREY)))?;
         }
         Ok(())
     }
@@ -168,5 +189,15 @@ mod tests {
         );
         let error = picture().write(Path::new("a.png")).unwrap_err();
         assert_eq!(error.to_string(), "a.png: a picture's name ends in .svg or .html");
+    }
+
+    #[test]
+    fn a_long_note_is_broken_between_words_and_loses_none() {
+        let note = "one of many words ".repeat(40);
+        let picture =
+            Picture { title: String::new(), notes: vec![note.clone(), "short".into()], panels: vec![] };
+        let lines = picture.note_lines();
+        assert!(lines.len() > 3 && lines.iter().all(|line| line.chars().count() <= super::NOTE_LETTERS));
+        assert_eq!(lines.join(" "), note + "short");
     }
 }
