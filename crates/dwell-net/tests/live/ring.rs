@@ -2,9 +2,11 @@
 
 use crate::wire::{FAR, FAR6, between};
 use dwell_net::capture::{Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
+use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -51,6 +53,8 @@ fn fetch(port: u16) {
 /// A TCP header as the ring shows it, of a packet of Ethernet and IP of either version without options.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Seen {
+    /// The version of IP: both may use the same ports.
+    version: u8,
     ports: [u16; 2],
     flags: u8,
     at: i128,
@@ -69,15 +73,24 @@ fn seen(captured: &dwell_core::capture::Captured<'_>) -> Option<Seen> {
     let port = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     assert!(bytes.len() >= tcp + usize::from(bytes[tcp + 12] >> 4) * 4, "the options are cut");
     assert!(bytes.len() <= tcp + 60 + 22, "{} bytes are more than headers", bytes.len());
-    Some(Seen { ports: [port(tcp), port(tcp + 2)], flags: bytes[tcp + 13], at: captured.at })
+    Some(Seen {
+        version: bytes[14] >> 4,
+        ports: [port(tcp), port(tcp + 2)],
+        flags: bytes[tcp + 13],
+        at: captured.at,
+    })
 }
 
-fn all(ring: &mut Ring, until: Instant) -> Vec<Seen> {
+/// Until nothing came for a while after everything was sent.
+fn all(ring: &mut Ring, sent: &AtomicBool) -> Vec<Seen> {
     let mut taken = Vec::new();
-    while Instant::now() < until {
-        ring.take(Duration::from_millis(20), &mut |captured| taken.extend(seen(captured))).unwrap();
+    loop {
+        let (had, over) = (taken.len(), sent.load(Ordering::Relaxed));
+        ring.take(Duration::from_millis(300), &mut |captured| taken.extend(seen(captured))).unwrap();
+        if over && taken.len() == had {
+            return taken;
+        }
     }
-    taken
 }
 
 /// What each of the rings got of [`CONNECTIONS`] connections, and the counts; `None` where that cannot be tested.
@@ -87,10 +100,16 @@ fn captured(config: RingConfig) -> Option<(Vec<Vec<Seen>>, RingCounts)> {
         let Rings { rings, mut gauge } = Rings::open("near", &config).unwrap();
         assert_eq!(gauge.unfiltered(), None);
         let port = told.recv().unwrap();
-        let until = Instant::now() + Duration::from_secs(2);
-        let reading: Vec<_> =
-            rings.into_iter().map(|mut ring| thread::spawn(move || all(&mut ring, until))).collect();
+        let sent = Arc::new(AtomicBool::new(false));
+        let reading: Vec<_> = rings
+            .into_iter()
+            .map(|mut ring| {
+                let sent = Arc::clone(&sent);
+                thread::spawn(move || all(&mut ring, &sent))
+            })
+            .collect();
         fetch(port);
+        sent.store(true, Ordering::Relaxed);
         let rings: Vec<Vec<Seen>> = reading.into_iter().map(|reader| reader.join().unwrap()).collect();
         (rings, gauge.counts())
     };
@@ -136,11 +155,11 @@ fn both_directions_of_a_connection_come_to_one_ring() {
     let connection = |one: &Seen| {
         let mut ports = one.ports;
         ports.sort_unstable();
-        ports
+        (one.version, ports)
     };
-    let homes: Vec<std::collections::HashSet<[u16; 2]>> =
+    let homes: Vec<HashSet<(u8, [u16; 2])>> =
         rings.iter().map(|ring| ring.iter().map(connection).collect()).collect();
-    assert_eq!(homes.iter().map(std::collections::HashSet::len).sum::<usize>(), CONNECTIONS, "{homes:?}");
+    assert_eq!(homes.iter().map(HashSet::len).sum::<usize>(), CONNECTIONS, "{homes:?}");
     // By chance one in a hundred million runs leaves a ring empty.
     assert!(homes.iter().all(|home| !home.is_empty()), "{homes:?}");
 }
