@@ -197,7 +197,7 @@ mod tests {
         let picture =
             Picture { title: String::new(), notes: vec![note.clone(), "short".into()], panels: vec![] };
         let lines = picture.note_lines();
-        assert!(lines.len() > 3 && lines.iter().all(|line| line.chars().count() <= super::NOTE_LETTERS));
+        assert!(lines.len() > 3 && lines.iter().all(|line| line.chars().count() <= NOTE_LETTERS));
         assert_eq!(lines.join(" "), note + "short");
     }
 }
