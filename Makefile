@@ -25,7 +25,7 @@ test: setup
 	$(CARGO) test --workspace --locked
 
 bench: setup
-	$(CARGO) bench --workspace --locked
+	$(CARGO) bench --workspace --locked --no-fail-fast
 
 # The book is plain Markdown in docs/book/src; where mdbook is installed, it is made into pages.
 docs: setup
