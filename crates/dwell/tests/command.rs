@@ -61,7 +61,10 @@ fn assert_finding(document: &Value, key: &str) {
 #[test]
 fn every_verb_has_help_with_examples() {
     let here = folder();
-    for verb in ["path", "ppt", "capacity", "delay", "local", "lab", "agent", "eval", "replay", "generate"] {
+    for verb in [
+        "path", "ppt", "capacity", "delay", "local", "lab", "agent", "eval", "replay", "generate", "watch",
+        "sections", "serve",
+    ] {
         let output = dwell(here.path(), &[verb, "--help"]);
         assert_eq!(status(&output), 0, "{verb}");
         assert!(out(&output).contains("Examples:") && out(&output).contains("dwell "), "{verb}");

@@ -179,10 +179,12 @@ fn what_cannot_be_is_told_on_one_line() {
     captures(folder.path(), 1);
     fs::write(folder.path().join("none.pcap"), Capture::new().0).expect("a file");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
-    let cases: [(&[&str], i32, &str); 8] = [
+    fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
+    let cases: [(&[&str], i32, &str); 9] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
+        (&["sections", "alpha.pcap", "junk.pcap"], 1, "junk.pcap is not a capture"),
         (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),
         (&["sections", "--store", "http://127.0.0.1:1/x"], 2, "DWELL_CLICKHOUSE_USER is not set"),

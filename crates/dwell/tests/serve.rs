@@ -118,6 +118,8 @@ fn what_cannot_be_served_or_shipped_to_is_told_on_one_line() {
     know(home, "");
     for (arguments, status, words) in [
         (&["serve", "--warehouse", "ftp://host/x"][..], 2, "http://HOST:PORT"),
+        (&["serve", "--warehouse", "http://127.0.0.1:1/x"][..], 2, "DWELL_CLICKHOUSE_USER is not set"),
+        (&["generate", "capture", "--out", "x.pcap", "--plot", "x.svg"][..], 2, "nothing to print as JSON"),
         (&["serve", "--warehouse", "kept", "--listen", "192.0.2.1:1"][..], 1, "cannot listen on 192.0.2.1:1"),
         (&["watch", "x.pcap", "--to", "host"][..], 2, "expected dwell://HOST"),
         (&["watch", "x.pcap", "--spool", "x"][..], 2, "--to"),

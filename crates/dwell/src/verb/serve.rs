@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
   dwell serve --warehouse http://127.0.0.1:8123/dwell             in ClickHouse
   dwell serve --warehouse http://a:8123,b:8123/dwell?cluster=two  in a cluster of it
 
-User and password of ClickHouse stand in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD, if it wants any.")]
+User and password of ClickHouse stand in DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD.")]
 pub(crate) struct ServeArgs {
     /// Where to keep it: a folder, or the address of ClickHouse
     #[arg(long, value_name = "FOLDER|URL")]

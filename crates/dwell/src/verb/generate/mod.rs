@@ -4,8 +4,9 @@
 mod capture;
 
 use crate::cli::{Cli, Output};
+use crate::failure::bad_argument;
 use crate::screen::print;
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, CommandFactory, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -37,7 +38,12 @@ enum What {
 }
 
 impl GenerateArgs {
-    pub(crate) fn run(self, _output: &Output) -> Result<()> {
+    pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if output.json || output.plot.is_some() || output.record.is_some() {
+            bail!(bad_argument(anyhow!(
+                "what is generated has no figures: nothing to print as JSON, to plot or to record"
+            )));
+        }
         match self.what {
             What::Man { folder } => {
                 std::fs::create_dir_all(&folder)?;

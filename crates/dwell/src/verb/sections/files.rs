@@ -3,10 +3,12 @@
 use super::source::Source;
 use crate::failure::bad_argument;
 use anyhow::{Result, anyhow};
+use dwell_core::capture::ReadError;
 use dwell_core::tcp::section::{Connection, Ends, Sight};
 use dwell_core::tcp::{Handshake, Limits, Observed};
 use dwell_net::capture::{End, File};
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Reads all, and joins.
@@ -14,7 +16,13 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
     let mut connections: HashMap<Ends, Connection> = HashMap::new();
     let (mut lone, mut twice, mut remarks) = (0u64, 0u64, Vec::new());
     for (probe, (name, file)) in files.iter().enumerate() {
-        let failed = |error| bad_argument(anyhow!("{} {error}", file.display()));
+        // A name that stands for nothing is a mistake in the arguments; what a file holds is not.
+        let failed = |error| {
+            let is_missing =
+                matches!(&error, ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound);
+            let failure = anyhow!("{} {error}", file.display());
+            if is_missing { bad_argument(failure) } else { failure }
+        };
         let mut observed = Observed::new(Limits::default());
         let mut take = |handshake: Handshake| {
             let Some(ends) = Ends::of(&handshake) else {

@@ -3,10 +3,9 @@
 use super::source::Source;
 use super::{SectionsArgs, files};
 use crate::failure::bad_argument;
+use crate::warehouse;
 use anyhow::{Result, anyhow, bail};
-use dwell_store::warehouse::{At, ClickHouse, Credentials, Sqlite, Store, WarehouseError};
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
 
 /// What was given.
@@ -43,7 +42,7 @@ impl Given {
     pub(super) fn open(&self, last: Option<u32>) -> Result<Source> {
         match self {
             Self::Files(files) => files::read(files),
-            Self::Store(place) => Ok(Source::store(open(place).map_err(bad_argument)?, last)),
+            Self::Store(place) => Ok(Source::store(warehouse::open(place).map_err(bad_argument)?, last)),
         }
     }
 }
@@ -61,24 +60,6 @@ fn named(given: &str) -> (String, PathBuf) {
             (name.split('.').find(|part| !part.is_empty()).unwrap_or(given).to_owned(), file.to_owned())
         }
     }
-}
-
-/// A warehouse that is there.
-fn open(place: &str) -> Result<Box<dyn Store>, WarehouseError> {
-    if !place.contains("://") {
-        return Ok(Box::new(Sqlite::open(Path::new(place))?));
-    }
-    let at: At = place.parse()?;
-    let said = |name: &'static str| {
-        env::var(name).map_err(|_| WarehouseError::Failed {
-            place: place.to_owned(),
-            doing: "ask without a user and a password",
-            why: format!("{name} is not set"),
-        })
-    };
-    let credentials =
-        Credentials { user: said("DWELL_CLICKHOUSE_USER")?, password: said("DWELL_CLICKHOUSE_PASSWORD")? };
-    Ok(Box::new(ClickHouse::open(at, credentials)?))
 }
 
 #[cfg(test)]
