@@ -4,6 +4,8 @@
 //! shown what became of them; a [`Path`] carries them. There are four kinds of path (simulator, testbed, live,
 //! record), and every method runs on each unchanged.
 
+pub mod avail;
+
 pub mod stats;
 
 pub mod host;

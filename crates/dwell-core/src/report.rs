@@ -281,6 +281,15 @@ pub enum Quantity {
     RoundTripMinimum,
     /// What a router takes to make an ICMP time-exceeded message, less what it takes to forward a packet.
     IcmpGeneration,
+    /// What the tight link of the path has free (RFC 5136, section 2.3.5), in bits that a packet takes of an Ethernet
+    /// link.
+    AvailableBandwidth,
+    /// The time over which that is averaged: how long one stream of probes lasted.
+    AveragingTime,
+    /// Rate of the link that has the least free.
+    TightLinkCapacity,
+    /// ADR: the rate at which long trains sent back to back arrive. Neither what is free nor what the narrow link carries.
+    DispersionRate,
 }
 
 impl Quantity {
@@ -322,6 +331,10 @@ impl Quantity {
             Self::KernelServiceTime => "kernel_service_time",
             Self::RoundTripMinimum => "round_trip_minimum",
             Self::IcmpGeneration => "icmp_generation",
+            Self::AvailableBandwidth => "available_bandwidth",
+            Self::AveragingTime => "averaging_time",
+            Self::TightLinkCapacity => "tight_link_capacity",
+            Self::DispersionRate => "dispersion_rate",
         }
     }
 }

@@ -1,0 +1,29 @@
+//! Figures drawn by chance, from a seed.
+
+use crate::stats::bootstrap::Indices;
+use crate::unit::Nanos;
+
+/// Steps of a share of one.
+const STEPS: usize = 1 << 53;
+
+/// A share of one, not zero.
+pub(super) fn share(indices: &mut Indices) -> f64 {
+    (indices.below(STEPS) + 1) as f64 / STEPS as f64
+}
+
+/// An exponential time: pauses between the events of a Poisson process.
+pub(super) fn exponential(indices: &mut Indices, mean: Nanos) -> Nanos {
+    Nanos::from_f64(-mean.as_f64() * share(indices).ln())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_have_their_mean() {
+        let mut indices = Indices::new(1);
+        let drawn: i64 = (0..10_000).map(|_| exponential(&mut indices, Nanos(1_000)).0).sum();
+        assert!((9_700_000..10_300_000).contains(&drawn), "{drawn}");
+    }
+}

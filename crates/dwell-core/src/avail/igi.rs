@@ -1,0 +1,203 @@
+//! `igi` and `ptr`: trains whose gaps grow until the path changes them no more (Hu and Steenkiste, IEEE JSAC 21(6),
+//! 2003).
+//!
+//! At the turning point the train is as fast as what is free: its rate there is PTR's answer. IGI computes the competing
+//! traffic from the gaps that grew in that train, and takes it off the bottleneck's capacity.
+
+use super::stream::{occupied, passed, shape, spacings, stream};
+use crate::method::{Method, Step};
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::quantile::median;
+use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::unit::{BitRate, Bytes, Nanos};
+
+/// Which answer is reported.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// Initial gap increasing: capacity less competing traffic.
+    #[default]
+    Igi,
+    /// Packet transmission rate at the turning point.
+    Ptr,
+}
+
+/// How both probe.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Which answer is reported.
+    pub answer: Answer,
+    /// Packets of a train.
+    pub packets: usize,
+    /// Size of each packet's IP part.
+    pub size: Bytes,
+    /// Gaps grow by this share of g_B from train to train.
+    pub step: f64,
+    /// The gap is at its turning point when it came within this share of how it was sent.
+    pub turned: f64,
+    /// Trains after which it is given up.
+    pub trains: usize,
+    /// Pause before each train.
+    pub pause: Nanos,
+}
+
+impl Default for Config {
+    /// 60 packets of 750 bytes, from g_B / 2 in steps of g_B / 8 (section IV).
+    fn default() -> Self {
+        Self {
+            answer: Answer::Igi,
+            packets: 60,
+            size: Bytes(750),
+            step: 0.125,
+            turned: 0.1,
+            trains: 60,
+            pause: Nanos::from_millis(100),
+        }
+    }
+}
+
+/// Bursts from which g_B is read.
+const BURSTS: usize = 3;
+
+/// Packets of each.
+const BURST: usize = 16;
+
+/// The gap at the turning point, and what it means.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Turned {
+    sent: f64,
+    competing: f64,
+    transmission: f64,
+    lasting: f64,
+}
+
+/// The method.
+#[derive(Clone, Debug)]
+pub struct Igi {
+    config: Config,
+    facts: PathFacts,
+    bursts_sent: bool,
+    /// Median gaps of bursts, nanoseconds.
+    bursts: Vec<f64>,
+    trains: usize,
+    turned: Option<Turned>,
+    vantage: Vantage,
+}
+
+impl Igi {
+    /// Ready to probe a path of which so much is known; the narrow link's capacity gives g_B, or else a few bursts do.
+    #[must_use]
+    pub fn new(config: Config, facts: &PathFacts) -> Self {
+        Self {
+            config,
+            facts: *facts,
+            bursts_sent: false,
+            bursts: Vec::new(),
+            trains: 0,
+            turned: None,
+            vantage: Vantage::Capture,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self.config.answer {
+            Answer::Igi => "igi",
+            Answer::Ptr => "ptr",
+        }
+    }
+
+    fn size(&self) -> Bytes {
+        let around = crate::unit::ETHERNET_OVERHEAD;
+        (self.config.size + around).clamp(self.facts.min_size, self.facts.max_size)
+    }
+
+    /// g_B: the gap of packets of this size back to back on the bottleneck, nanoseconds.
+    fn bottleneck_gap(&self) -> Option<f64> {
+        let known = self.facts.narrow_link.map(|BitRate(bps)| occupied(self.size()) * 1e9 / bps as f64);
+        known.or_else(|| median(&self.bursts)).filter(|gap| *gap > 0.0)
+    }
+
+    /// The competing traffic by the gaps of a train (equation 4): those that grew over g_B, over all.
+    fn competing(&self, observation: &Observation, bottleneck: f64, sent: f64) -> f64 {
+        let passed = passed(observation);
+        let capacity = occupied(self.size()) * 1e9 / bottleneck;
+        let gaps: Vec<f64> = passed.windows(2).map(|two| two[1].came - two[0].came).collect();
+        let grown: f64 =
+            gaps.iter().filter(|gap| **gap > sent.max(bottleneck)).map(|gap| gap - bottleneck).sum();
+        capacity * grown / gaps.iter().sum::<f64>()
+    }
+}
+
+impl Method for Igi {
+    fn next(&mut self) -> Step {
+        let Some(bottleneck) = self.bottleneck_gap() else {
+            if self.bursts_sent {
+                return Step::Done;
+            }
+            self.bursts_sent = true;
+            let train = Train::burst(self.size(), BURST);
+            return Step::Send(vec![Departure { pause: self.config.pause, train }; BURSTS]);
+        };
+        if self.turned.is_some() || self.trains == self.config.trains {
+            return Step::Done;
+        }
+        let gap = bottleneck * (0.5 + self.config.step * self.trains as f64);
+        self.trains += 1;
+        let train = stream(self.size(), Nanos::from_f64(gap), self.config.packets);
+        Step::Send(vec![Departure { pause: self.config.pause, train }])
+    }
+
+    fn see(&mut self, observation: &Observation) {
+        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else { return };
+        if super::stream::vantage(observation) == Vantage::Application {
+            self.vantage = Vantage::Application;
+        }
+        if hold == Nanos::ZERO {
+            let came: Vec<f64> =
+                passed(observation).windows(2).map(|two| two[1].came - two[0].came).collect();
+            self.bursts.extend(median(&came));
+            return;
+        }
+        let Some(bottleneck) = self.bottleneck_gap().filter(|_| observation.fates.len() == self.config.packets)
+        else {
+            return;
+        };
+        // The turning point (section III-C): the mean gap comes out as it went in.
+        if self.turned.is_none() && (came - sent).abs() <= self.config.turned * sent {
+            self.turned = Some(Turned {
+                sent,
+                competing: self.competing(observation, bottleneck, sent),
+                transmission: occupied(size) * 1e9 / came,
+                lasting: came * (observation.fates.len() - 1) as f64,
+            });
+        }
+    }
+
+    fn report(&self) -> Report {
+        let report = Report::new(self.name(), self.vantage);
+        let (Some(bottleneck), Some(turned)) = (self.bottleneck_gap(), self.turned) else {
+            let why = match self.bottleneck_gap() {
+                None => "no burst arrived whole: the bottleneck's gap is not known",
+                Some(_) => "gaps came out longer than they went in to the last train: no turning point",
+            };
+            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+        };
+        let capacity = occupied(self.size()) * 1e9 / bottleneck;
+        let available = match self.config.answer {
+            Answer::Igi => capacity - turned.competing,
+            Answer::Ptr => turned.transmission,
+        };
+        // Between the train before the turning point and the one after it lies the truth, as far as the method sees.
+        let rate = |gap: f64| occupied(self.size()) * 1e9 / gap;
+        let step = self.config.step * bottleneck;
+        let (low, high) = (rate(turned.sent + step), rate((turned.sent - step).max(step)));
+        let half = (high - low) / 2.0;
+        report
+            .with(
+                Quantity::AvailableBandwidth,
+                Finding::value(available, (available - half).max(0.0), available + half, Unit::Bps),
+            )
+            .with(Quantity::AveragingTime, Finding::nanos(turned.lasting, turned.lasting, turned.lasting))
+    }
+}

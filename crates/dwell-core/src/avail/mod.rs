@@ -1,0 +1,29 @@
+//! How much of a path is free: available bandwidth, method by method, each under its authors' name.
+//!
+//! Available bandwidth is the unused capacity of the tight link, averaged over a stated time (RFC 5136, section
+//! 2.3.5; papers/004, section 1). All rates here count what a packet takes of an Ethernet link: the size on the wire and
+//! the gap behind it, so that a full link is as much as its nominal rate.
+
+pub mod abing;
+mod averaged;
+pub mod bart;
+mod chance;
+pub mod cprobe;
+mod excursion;
+pub mod igi;
+pub mod pathchirp;
+pub mod pathload;
+mod search;
+pub mod spruce;
+mod stream;
+pub mod topp;
+mod trend;
+
+pub use abing::Abing;
+pub use bart::Bart;
+pub use cprobe::Cprobe;
+pub use igi::Igi;
+pub use pathchirp::Pathchirp;
+pub use pathload::Pathload;
+pub use spruce::Spruce;
+pub use topp::Topp;

@@ -1,0 +1,231 @@
+//! `pathload`: self-loading periodic streams (Jain and Dovrolis, PAM 2002; IEEE/ACM ToN 11(4), 2003).
+//!
+//! A stream of K packets at rate R makes the one-way delays of its packets grow if R is more than what the tight link
+//! has free, and else does not. A fleet of N streams votes; where it is of two minds, what is free varied around R
+//! while the fleet went on. The result is a range.
+
+use super::search::{Search, Verdict};
+use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, spacings, stream};
+use super::trend::{Trend, trend};
+use crate::method::{Method, Step};
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::unit::{Bytes, Nanos};
+
+/// How `pathload` probes; the names in brackets are those of ToN 2003.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Packets of a stream (K).
+    pub packets: usize,
+    /// Streams of a fleet (N).
+    pub streams: usize,
+    /// Share of a fleet's streams that decides (f).
+    pub majority: f64,
+    /// The least spacing of packets (T_min); rates that full packets do not reach with it use less.
+    pub least_spacing: Nanos,
+    /// The smallest packet of a stream (L_min).
+    pub least_size: Bytes,
+    /// Streams take this share of the time, so that a fleet's average rate is a tenth of its streams'.
+    pub share: f64,
+    /// omega as a share of the dispersion rate; `chi` is one and a half times as much.
+    pub resolution: f64,
+    /// Fleets after which the range is taken as it is.
+    pub fleets: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            packets: 100,
+            streams: 12,
+            majority: 0.7,
+            least_spacing: Nanos::from_micros(100),
+            least_size: Bytes(200),
+            share: 0.1,
+            resolution: 0.05,
+            fleets: 30,
+        }
+    }
+}
+
+/// A stream with more loss than that ends its fleet: the rate is too much (ToN 2003, section IV-D).
+const HIGH_LOSS: f64 = 0.1;
+
+/// Two streams with more loss than that end it too.
+const MODERATE_LOSS: f64 = 0.03;
+
+/// Packets of the train that shows the asymptotic dispersion rate, from which the search starts.
+const FIRST_TRAIN: usize = 50;
+
+/// So many of them at most, until one comes through whole.
+const FIRST_TRAINS: usize = 5;
+
+/// Before each of them.
+const FIRST_PAUSE: Nanos = Nanos::from_millis(50);
+
+/// The method.
+#[derive(Clone, Debug)]
+pub struct Pathload {
+    config: Config,
+    facts: PathFacts,
+    search: Option<Search>,
+    /// Trains sent to find where the search starts.
+    first_trains: usize,
+    /// Rate of the fleet under way, bits per second.
+    rate: f64,
+    /// Of the one after it; `None`: the search is over.
+    next_rate: Option<f64>,
+    trends: Vec<Trend>,
+    losses: Vec<f64>,
+    fleets: usize,
+    lasting: Nanos,
+    vantage: Vantage,
+}
+
+impl Pathload {
+    /// Its name.
+    pub const NAME: &'static str = "pathload";
+
+    /// Ready to probe a path of which so much is known.
+    #[must_use]
+    pub fn new(config: Config, facts: &PathFacts) -> Self {
+        Self {
+            config,
+            facts: *facts,
+            search: None,
+            first_trains: 0,
+            rate: 0.0,
+            next_rate: None,
+            trends: Vec::new(),
+            losses: Vec::new(),
+            fleets: 0,
+            lasting: Nanos::ZERO,
+            vantage: Vantage::Capture,
+        }
+    }
+
+    /// L and T of a stream at `rate`: the least spacing with as large a packet as that takes, within bounds.
+    fn stream(&self, rate: f64) -> Train {
+        let bits = rate * self.config.least_spacing.as_secs_f64();
+        let least = self.config.least_size.max(self.facts.min_size);
+        let around = occupied(least) - least.bits() as f64;
+        let size = Bytes(((bits - around) / 8.0).max(0.0) as u64).clamp(least, self.facts.max_size);
+        stream(size, spacing(size, rate), self.config.packets)
+    }
+
+    fn fleet(&self) -> Vec<Departure> {
+        let train = self.stream(self.rate);
+        let lasts: Nanos = train.packets.iter().map(|packet| packet.hold).sum();
+        let pause = Nanos::from_f64(lasts.as_f64() * (1.0 / self.config.share - 1.0));
+        vec![Departure { pause, train }; self.config.streams]
+    }
+
+    /// What the fleet says of its rate.
+    fn verdict(&self) -> Verdict {
+        let moderate = self.losses.iter().filter(|loss| **loss > MODERATE_LOSS).count();
+        if moderate > 1 || self.losses.iter().any(|loss| *loss > HIGH_LOSS) {
+            return Verdict::Above;
+        }
+        let share = |trend| {
+            let clear = self.trends.iter().filter(|other| **other != Trend::Ambiguous).count();
+            let such = self.trends.iter().filter(|other| **other == trend).count();
+            such as f64 / clear.max(1) as f64
+        };
+        if share(Trend::Increasing) >= self.config.majority {
+            Verdict::Above
+        } else if share(Trend::None) >= self.config.majority {
+            Verdict::Below
+        } else {
+            Verdict::Grey
+        }
+    }
+
+    fn see_first(&mut self, observation: &Observation) {
+        let Some(((_, came), (size, _))) = spacings(observation).zip(shape(observation)) else { return };
+        let dispersion = occupied(size) * 1e9 / came;
+        let omega = self.config.resolution * dispersion;
+        self.search = Some(Search::new(omega, 1.5 * omega));
+        self.next_rate = Some(dispersion);
+    }
+}
+
+impl Method for Pathload {
+    fn next(&mut self) -> Step {
+        if self.search.is_none() {
+            if self.first_trains == FIRST_TRAINS {
+                return Step::Done;
+            }
+            self.first_trains += 1;
+            let train = Train::burst(self.facts.max_size, FIRST_TRAIN);
+            return Step::Send(vec![Departure { pause: FIRST_PAUSE, train }]);
+        }
+        if !self.trends.is_empty() {
+            let verdict = self.verdict();
+            self.trends.clear();
+            self.losses.clear();
+            if let Some(search) = &mut self.search {
+                search.learn(self.rate, verdict);
+                self.next_rate = search.next();
+            }
+        }
+        match self.next_rate {
+            Some(rate) if self.fleets < self.config.fleets => {
+                self.rate = rate;
+                self.fleets += 1;
+                Step::Send(self.fleet())
+            }
+            _ => Step::Done,
+        }
+    }
+
+    fn see(&mut self, observation: &Observation) {
+        if self.search.is_none() {
+            return self.see_first(observation);
+        }
+        if observation.fates.len() != self.config.packets || shape(observation).is_none() {
+            return;
+        }
+        let passed = passed(observation);
+        let delays: Vec<f64> = passed.iter().map(super::stream::Passed::delay).collect();
+        if super::stream::vantage(observation) == Vantage::Application {
+            self.vantage = Vantage::Application;
+        }
+        self.losses.push(loss(observation));
+        self.trends.push(trend(&delays));
+        let last = passed.last().map_or(0.0, |last| last.sent);
+        self.lasting = self.lasting.max(Nanos::from_f64(last));
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::new(Self::NAME, self.vantage);
+        let available = match &self.search {
+            None => Finding::unmeasurable("no train of 50 packets came through whole: nothing to start from"),
+            Some(search) => match search.full {
+                Some(full) => {
+                    let centre = f64::midpoint(search.free, full);
+                    Finding::value(centre, search.free, full, Unit::Bps)
+                }
+                None => Finding::at_least(
+                    search.free,
+                    Unit::Bps,
+                    format!("no rate up to {} was too much", bit_rate(self.rate)),
+                ),
+            },
+        };
+        if let Some(search) = &self.search
+            && self.fleets >= self.config.fleets
+            && search.next().is_some()
+        {
+            report.warnings.push(format!(
+                "the search was ended after {} fleets: the range is as wide as it stood then",
+                self.fleets
+            ));
+        }
+        report = report.with(Quantity::AvailableBandwidth, available);
+        if self.lasting > Nanos::ZERO {
+            let lasting = self.lasting.as_f64();
+            report = report.with(Quantity::AveragingTime, Finding::nanos(lasting, lasting, lasting));
+        }
+        report
+    }
+}

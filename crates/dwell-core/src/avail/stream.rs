@@ -1,0 +1,89 @@
+//! Packets of one size at one spacing, as they were sent and as they arrived.
+
+use crate::report::Vantage;
+use crate::train::{Fate, Observation, Packet, Train};
+use crate::unit::{BitRate, Bytes, ETHERNET_MIN, INTER_FRAME_GAP, Nanos};
+
+/// Bits that a packet takes of an Ethernet link.
+pub(super) fn occupied(size: Bytes) -> f64 {
+    (size.max(ETHERNET_MIN) + INTER_FRAME_GAP).bits() as f64
+}
+
+/// The spacing at which packets of `size` make `rate`, bits per second.
+pub(super) fn spacing(size: Bytes, rate: f64) -> Nanos {
+    Nanos::from_f64(occupied(size) * 1e9 / rate)
+}
+
+/// `count` packets of `size`, `hold` apart.
+pub(super) fn stream(size: Bytes, hold: Nanos, count: usize) -> Train {
+    Train { packets: vec![Packet { size, hold }; count], ..Train::default() }
+}
+
+/// The size and spacing that all packets of a train share.
+pub(super) fn shape(observation: &Observation) -> Option<(Bytes, Nanos)> {
+    let [_, second, ..] = observation.fates.as_slice() else { return None };
+    let shape = second.packet;
+    let alike = observation.fates.iter().all(|fate| fate.packet.size == shape.size)
+        && observation.fates[1..].iter().all(|fate| fate.packet.hold == shape.hold);
+    alike.then_some((shape.size, shape.hold))
+}
+
+/// The receiver's stamps that a train is read by: the kernel's, where all that arrived has them.
+pub(super) fn vantage(observation: &Observation) -> Vantage {
+    let mut arrivals = observation.fates.iter().filter_map(|fate| fate.arrival.as_ref());
+    if arrivals.all(|arrival| arrival.stamps.kernel.is_some()) { Vantage::Capture } else { Vantage::Application }
+}
+
+/// One packet that arrived.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Passed {
+    /// When it left, nanoseconds on the sender's clock after the train's first.
+    pub sent: f64,
+    /// When it came, nanoseconds on the receiver's clock after the first that did.
+    pub came: f64,
+}
+
+impl Passed {
+    /// Its one-way delay, but for a constant that is the train's.
+    pub fn delay(&self) -> f64 {
+        self.came - self.sent
+    }
+}
+
+/// The packets of a train that arrived, in the order of sending.
+pub(super) fn passed(observation: &Observation) -> Vec<Passed> {
+    let vantage = vantage(observation);
+    let read = |fate: &Fate| {
+        let came = vantage.read(&fate.arrival.as_ref()?.stamps)?;
+        Some((fate.sent.nearest_wire(), came))
+    };
+    let stamps: Vec<_> = observation.fates.iter().filter_map(read).collect();
+    let Some((first_sent, first_came)) = stamps.first().copied() else { return Vec::new() };
+    let passed = |(sent, came): &(Nanos, Nanos)| Passed {
+        sent: (*sent - first_sent).as_f64(),
+        came: (*came - first_came).as_f64(),
+    };
+    stamps.iter().map(passed).collect()
+}
+
+/// Share of a train that was lost.
+pub(super) fn loss(observation: &Observation) -> f64 {
+    let lost = observation.fates.iter().filter(|fate| fate.arrival.is_none()).count();
+    lost as f64 / observation.fates.len().max(1) as f64
+}
+
+/// Spacing of a train as it was sent and as it came, nanoseconds a packet; `None` unless all of it came, in order, and
+/// took time.
+pub(super) fn spacings(observation: &Observation) -> Option<(f64, f64)> {
+    let passed = passed(observation);
+    let gaps = passed.len().checked_sub(1).filter(|gaps| *gaps > 0)? as f64;
+    let in_order = passed.windows(2).all(|two| two[1].came >= two[0].came);
+    let last = passed.last()?;
+    (passed.len() == observation.fates.len() && in_order && last.came > 0.0)
+        .then_some((last.sent / gaps, last.came / gaps))
+}
+
+/// A rate that is at least one bit per second.
+pub(super) fn bit_rate(bps: f64) -> BitRate {
+    BitRate(bps.max(1.0).round() as u64)
+}

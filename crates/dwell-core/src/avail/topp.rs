@@ -1,0 +1,165 @@
+//! `topp`: trains of pairs at rates that grow in equal steps (Melander, Bjoerkman, Gunningberg, Globecom 2000).
+//!
+//! A pair offered at rate o arrives at m. Up to what is free o / m is 1; above it o / m = (1 - A / C) + o / C, a line
+//! whose slope is one over the tight link's capacity, and which leaves 1 at o = A.
+
+use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
+use crate::method::{Method, Step};
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::change_point::{Slope, two_regimes};
+use crate::stats::slope::least_squares;
+use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::unit::Nanos;
+use std::collections::BTreeMap;
+
+/// How `topp` probes.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Rates, in equal steps.
+    pub rates: usize,
+    /// Pairs at each rate.
+    pub pairs: usize,
+    /// Lowest and highest rate, as shares of the rate at which a burst arrives.
+    pub range: (f64, f64),
+    /// Pause before each pair.
+    pub pause: Nanos,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { rates: 20, pairs: 20, range: (0.1, 1.5), pause: Nanos::from_millis(10) }
+    }
+}
+
+/// Packets of the burst around whose rate the range lies, and how many are tried.
+const BURST: (usize, usize) = (25, 5);
+
+/// The method.
+#[derive(Clone, Debug)]
+pub struct Topp {
+    config: Config,
+    facts: PathFacts,
+    bursts: usize,
+    around: Option<f64>,
+    sent: bool,
+    /// Spacings as they were asked for, and of each the rates offered and measured.
+    pairs: BTreeMap<Nanos, Vec<(f64, f64)>>,
+    vantage: Vantage,
+}
+
+impl Topp {
+    /// Its name.
+    pub const NAME: &'static str = "topp";
+
+    /// Ready to probe a path of which so much is known.
+    #[must_use]
+    pub fn new(config: Config, facts: &PathFacts) -> Self {
+        Self {
+            config,
+            facts: *facts,
+            bursts: 0,
+            around: None,
+            sent: false,
+            pairs: BTreeMap::new(),
+            vantage: Vantage::Capture,
+        }
+    }
+
+    /// Offered rate, and offered over measured, of each rate: measured rates are averaged by their gaps.
+    fn points(&self) -> Vec<(f64, f64)> {
+        let point = |pairs: &Vec<(f64, f64)>| {
+            let count = pairs.len() as f64;
+            let sent: f64 = pairs.iter().map(|(sent, _)| sent).sum::<f64>() / count;
+            let came: f64 = pairs.iter().map(|(_, came)| came).sum::<f64>() / count;
+            (occupied(self.facts.max_size) * 1e9 / sent, came / sent)
+        };
+        self.pairs.values().map(point).collect()
+    }
+}
+
+impl Method for Topp {
+    fn next(&mut self) -> Step {
+        let Some(around) = self.around else {
+            if self.bursts == BURST.1 {
+                return Step::Done;
+            }
+            self.bursts += 1;
+            let train = Train::burst(self.facts.max_size, BURST.0);
+            return Step::Send(vec![Departure { pause: Nanos::from_millis(50), train }]);
+        };
+        if std::mem::replace(&mut self.sent, true) {
+            return Step::Done;
+        }
+        let (low, high) = self.config.range;
+        let steps = self.config.rates.saturating_sub(1).max(1) as f64;
+        let rate = |step: usize| around * (low + (high - low) * step as f64 / steps);
+        let size = self.facts.max_size;
+        let pair = |step: usize| Departure {
+            pause: self.config.pause,
+            train: stream(size, spacing(size, rate(step)), 2),
+        };
+        let pairs = (0..self.config.rates).flat_map(|step| vec![pair(step); self.config.pairs]);
+        Step::Send(pairs.collect())
+    }
+
+    fn see(&mut self, observation: &Observation) {
+        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else { return };
+        if size != self.facts.max_size {
+            return;
+        }
+        if vantage(observation) == Vantage::Application {
+            self.vantage = Vantage::Application;
+        }
+        if observation.fates.len() > 2 {
+            self.around.get_or_insert(occupied(size) * 1e9 / came);
+        } else if sent > 0.0 {
+            self.pairs.entry(hold).or_default().push((sent, came));
+        }
+    }
+
+    fn report(&self) -> Report {
+        let report = Report::new(Self::NAME, self.vantage);
+        let points = self.points();
+        let none = |why: &str| {
+            let finding = || Finding::unmeasurable(why);
+            Report::new(Self::NAME, self.vantage)
+                .with(Quantity::AvailableBandwidth, finding())
+                .with(Quantity::TightLinkCapacity, finding())
+        };
+        // The break between the level and the line; the level is 1, but for what is measured.
+        let Some(regimes) = two_regimes(&points, Slope::Free) else {
+            return none("too few rates came through to find where the line begins");
+        };
+        let above: Vec<(f64, f64)> = points.iter().copied().filter(|(rate, _)| *rate >= regimes.change.value).collect();
+        let Some(fit) = least_squares(&above).filter(|fit| fit.slope.low > 0.0) else {
+            return none("offered over measured rate does not grow at any rate that was offered");
+        };
+        let level = regimes.level;
+        let leaves = |slope: f64| {
+            // Lines through the middle of the points: the slope's doubt turns them around it.
+            let count = above.len() as f64;
+            let middle = above.iter().fold((0.0, 0.0), |sum, (x, y)| (sum.0 + x / count, sum.1 + y / count));
+            middle.0 - (middle.1 - level) / slope
+        };
+        let value = |slope: f64| leaves(slope).max(0.0);
+        report
+            .with(
+                Quantity::AvailableBandwidth,
+                Finding::value(
+                    value(fit.slope.value),
+                    value(fit.slope.low),
+                    value(fit.slope.high),
+                    Unit::Bps,
+                ),
+            )
+            .with(
+                Quantity::TightLinkCapacity,
+                Finding::value(
+                    1.0 / fit.slope.value,
+                    1.0 / fit.slope.high,
+                    1.0 / fit.slope.low,
+                    Unit::Bps,
+                ),
+            )
+    }
+}
