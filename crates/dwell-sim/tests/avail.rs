@@ -34,27 +34,35 @@ fn mbps(report: &Report, quantity: Quantity) -> f64 {
 }
 
 #[test]
-fn print_all() {
-    for (kind, load) in [("constant", 30), ("poisson", 0), ("poisson", 30), ("poisson", 60), ("poisson", 80)] {
-        let scenario = loaded(kind, load.max(1), 1526);
-        let facts = facts(&scenario);
-        let ptr = igi::Config { answer: igi::Answer::Ptr, ..igi::Config::default() };
-        let methods: Vec<Box<dyn Method>> = vec![
-            Box::new(Pathload::new(Default::default(), &facts)),
-            Box::new(Pathchirp::new(Default::default(), &facts)),
-            Box::new(Spruce::new(Default::default(), &facts)),
-            Box::new(Igi::new(Default::default(), &facts)),
-            Box::new(Igi::new(ptr, &facts)),
-            Box::new(Abing::new(Default::default(), &facts)),
-            Box::new(Topp::new(Default::default(), &facts)),
-            Box::new(Bart::new(Default::default(), &facts)),
-            Box::new(Cprobe::new(Default::default(), &facts)),
-        ];
-        for mut method in methods {
-            let mut path = SimPath::new(&scenario, 3);
-            let effort = run(method.as_mut(), &mut path, None, |_| ()).unwrap();
-            let report = method.report();
-            println!("{kind} {load} {} {:?} {:?} adr {:?} pk {} t {}", report.method, report.findings.get(&Quantity::AvailableBandwidth), report.findings.get(&Quantity::TightLinkCapacity), report.findings.get(&Quantity::DispersionRate), effort.packets, effort.span);
+fn print_busy() {
+    for kind in ["constant", "poisson"] {
+        for size in [90, 602, 1526] {
+            for load in [1, 20, 40, 60, 80, 90] {
+                let scenario = loaded(kind, load, size);
+                let facts = SimPath::new(&scenario, 0).facts();
+                let mut errors = Vec::new();
+                let (mut held, mut packets, mut time) = (0, 0, 0.0);
+                for seed in 0..20 {
+                    let mut path = SimPath::new(&scenario, seed);
+                    let config = dwell_core::avail::busy::Config { seed, ..Default::default() };
+                    let mut method = dwell_core::avail::Busy::new(config, &facts);
+                    let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+                    let truth = (100 - load) as f64 * 1e6;
+                    let finding = method.report().finding(Quantity::AvailableBandwidth);
+                    packets = effort.packets;
+                    time = effort.span.as_secs_f64();
+                    match finding.estimate() {
+                        Some(value) => {
+                            errors.push((value - truth) / 1e8);
+                            held += usize::from(finding.holds(truth) == Some(true));
+                        }
+                        None => println!("{finding:?}"),
+                    }
+                }
+                errors.sort_by(f64::total_cmp);
+                let absolute = dwell_core::stats::quantile::median(&errors.iter().map(|e| e.abs()).collect::<Vec<_>>());
+                println!("{kind} {size} {load}: median {:+.3} abs {:.3} worst {:+.3} {:+.3} held {held}/{} packets {packets} {time:.2} s", errors[errors.len()/2], absolute.unwrap(), errors[0], errors[errors.len()-1], errors.len());
+            }
         }
     }
 }

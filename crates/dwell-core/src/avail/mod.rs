@@ -7,6 +7,7 @@
 pub mod abing;
 mod averaged;
 pub mod bart;
+pub mod busy;
 mod chance;
 pub mod cprobe;
 mod excursion;
@@ -21,6 +22,7 @@ mod trend;
 
 pub use abing::Abing;
 pub use bart::Bart;
+pub use busy::Busy;
 pub use cprobe::Cprobe;
 pub use igi::Igi;
 pub use pathchirp::Pathchirp;

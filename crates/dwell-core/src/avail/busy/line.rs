@@ -1,0 +1,125 @@
+//! How far apart packets come out of a link that is never idle between them.
+
+use crate::stats::Estimate;
+use crate::stats::bootstrap::{intervals, small_sample_factor};
+
+/// Mean spacing of one train, nanoseconds a packet.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Sample {
+    /// As it was sent.
+    pub input: f64,
+    /// As it came.
+    pub output: f64,
+    /// Gaps of which these are the means.
+    pub gaps: f64,
+}
+
+/// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
+/// the cross traffic that came since the first, which is `share` of its capacity.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    /// Nanoseconds that one packet of the train takes.
+    pub own: Estimate,
+    /// rho of the tight link.
+    pub share: Estimate,
+    /// (1 - share) / own: packets of the train's size that are free a nanosecond.
+    pub free: Estimate,
+}
+
+/// What is known of `own` from packets that nothing parted: a figure and its standard error.
+pub(super) type Known = (f64, f64);
+
+const RESAMPLES: usize = 500;
+
+const SEED: u64 = 9;
+
+/// The line through `samples`, with what is `known` of its beginning; `None` without enough of either.
+///
+/// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
+/// of it: the weight of a sample is gaps / input.
+pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
+    let noise = residual(samples, known)?;
+    let fit = |samples: &[Sample]| {
+        let (own, share) = solve(samples, known, noise)?;
+        let share = share.clamp(0.0, 1.0);
+        Some([own, share, (1.0 - share) / own])
+    };
+    let [own, share, free] =
+        intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
+    let factor = small_sample_factor(samples.len());
+    let mut line = Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor) };
+    if let Some((value, error)) = known {
+        // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
+        // error moves share by -own's error over the mean input, so both add up.
+        let input = samples.iter().map(|sample| sample.input).sum::<f64>() / samples.len() as f64;
+        let slope = 1.0 / (input * value) - (1.0 - line.share.value) / value.powi(2);
+        let doubt = 1.96 * error * slope.abs();
+        let around = |side: f64| (side.powi(2) + doubt.powi(2)).sqrt();
+        line.free.low = line.free.value - around(line.free.value - line.free.low);
+        line.free.high = line.free.value + around(line.free.high - line.free.value);
+    }
+    Some(line)
+}
+
+/// Variance of one gap at an input of one, by how the samples lie about their line.
+fn residual(samples: &[Sample], known: Option<Known>) -> Option<f64> {
+    // A first guess of the noise does no harm: it only weighs what is known against the samples.
+    let guess = samples.iter().map(|sample| sample.input).sum::<f64>() / samples.len().max(1) as f64;
+    let (own, share) = solve(samples, known, guess)?;
+    let freedom = samples.len().saturating_sub(1).max(1) as f64;
+    let sum: f64 = samples
+        .iter()
+        .map(|sample| (sample.output - own - share * sample.input).powi(2) * sample.gaps / sample.input)
+        .sum();
+    Some((sum / freedom).max(1e-9))
+}
+
+/// Weighted least squares with a prior on the intercept.
+fn solve(samples: &[Sample], known: Option<Known>, noise: f64) -> Option<(f64, f64)> {
+    let (mut w, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for sample in samples {
+        let weight = sample.gaps / (sample.input * noise);
+        w += weight;
+        x += weight * sample.input;
+        y += weight * sample.output;
+        xx += weight * sample.input.powi(2);
+        xy += weight * sample.input * sample.output;
+    }
+    let (prior, value) = known.map_or((0.0, 0.0), |(value, error)| (error.max(1e-3).powi(-2), value));
+    let (w, y) = (w + prior, y + prior * value);
+    let determinant = w * xx - x * x;
+    if determinant <= 1e-9 * w * xx {
+        return None;
+    }
+    let own = (xx * y - x * xy) / determinant;
+    (own > 0.0).then(|| (own, (w * xy - x * y) / determinant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
+        let of = |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0 };
+        inputs.iter().map(of).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
+            let inputs = [own, 1.3 * own, own, 1.2 * own];
+            let line = line(&samples(own, share, &inputs), None).unwrap();
+            prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
+            prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
+        }
+
+        #[test]
+        fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
+            let one = samples(own, share, &[own; 5]);
+            prop_assert!(line(&one, None).is_none());
+            let line = line(&one, Some((own, own * 1e-3))).unwrap();
+            prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
+        }
+    }
+}

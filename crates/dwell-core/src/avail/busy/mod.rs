@@ -1,0 +1,246 @@
+//! `busy-trains`, Dwell's own method: trains that keep the tight link busy, so that each gap counts what came between.
+//!
+//! While a train comes in at least as fast as the tight link has free, that link is hardly idle between two of its packets.
+//! What leaves it between them is the second packet and the cross traffic that came after the first:
+//! `g_out = L / C + rho g_in`, a line in g_in, whose beginning is the tight link's capacity and whose slope its load;
+//! A = C (1 - rho). Every gap of every train counts, whatever the traffic is made of, and the trains are spread at random
+//! over the time that the answer is an average of.
+//!
+//! First bursts show the pace, and where packets were not parted, L / C. Then trains at that pace and, nearer to what
+//! seems free, a second spacing: the line is known. Last the line is put to the test by trains a little slower than what
+//! it says is free, which must pass as they were sent; where they do not (several loaded links, a tight link that is not
+//! the narrow one) pathload's search goes on from there with short fleets.
+
+mod line;
+mod unparted;
+
+use super::chance::exponential;
+use super::stream::{occupied, passed, shape, spacing, spacings, stream, vantage};
+use crate::method::{Method, Step};
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::bootstrap::Indices;
+use crate::stats::quantile::median;
+use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::unit::Nanos;
+use line::{Line, Sample, line};
+
+/// How `busy-trains` probes.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Trains of each of three rounds; the first has a third.
+    pub trains: usize,
+    /// Least and most packets of a train.
+    pub packets: (usize, usize),
+    /// A train lasts so long, if that takes no more than the packets allowed.
+    pub lasting: Nanos,
+    /// Mean pause before a train.
+    pub pause: Nanos,
+    /// Seed of the pauses.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    /// Some 300 packets in a second and a half, at 100 Mb/s.
+    fn default() -> Self {
+        Self {
+            trains: 10,
+            packets: (10, 60),
+            lasting: Nanos::from_micros(600),
+            pause: Nanos::from_millis(40),
+            seed: 10,
+        }
+    }
+}
+
+/// Packets of each burst of the first round.
+const BURST: usize = 16;
+
+/// The second spacing lies so far from the link's own towards what is free.
+const NEARER: f64 = 0.5;
+
+/// The test is made at this share of what seems free.
+const TEST: f64 = 0.85;
+
+/// What a round is for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Round {
+    /// Bursts, to see the pace.
+    Pace,
+    /// Trains at the pace.
+    Full,
+    /// Trains nearer to what is free.
+    Nearer,
+    /// Trains slower than that.
+    Test,
+    /// Enough is known.
+    Over,
+}
+
+/// The method.
+#[derive(Clone, Debug)]
+pub struct Busy {
+    config: Config,
+    facts: PathFacts,
+    round: Round,
+    chance: Indices,
+    /// Single gaps of bursts, nanoseconds.
+    gaps: Vec<f64>,
+    /// Mean gaps of bursts, as sent and as they came.
+    bursts: Vec<(f64, f64)>,
+    samples: Vec<Sample>,
+    /// Of trains slower than what seemed free: input and output.
+    tests: Vec<Sample>,
+    lossy: usize,
+    seen: usize,
+    span: Nanos,
+    vantage: Vantage,
+}
+
+impl Busy {
+    /// Its name.
+    pub const NAME: &'static str = "busy-trains";
+
+    /// Ready to probe a path of which so much is known.
+    #[must_use]
+    pub fn new(config: Config, facts: &PathFacts) -> Self {
+        Self {
+            config,
+            facts: *facts,
+            round: Round::Pace,
+            chance: Indices::new(config.seed),
+            gaps: Vec::new(),
+            bursts: Vec::new(),
+            samples: Vec::new(),
+            tests: Vec::new(),
+            lossy: 0,
+            seen: 0,
+            span: Nanos::ZERO,
+            vantage: Vantage::Capture,
+        }
+    }
+
+    fn bits(&self) -> f64 {
+        occupied(self.facts.max_size)
+    }
+
+    /// L / C, where packets show it.
+    fn own(&self) -> Option<line::Known> {
+        unparted::unparted(&self.gaps)
+    }
+
+    /// The spacing at which the narrow link lets a burst go.
+    fn pace(&self) -> Option<f64> {
+        let came: Vec<f64> = self.bursts.iter().map(|(_, came)| *came).collect();
+        self.own().map(|(own, _)| own).or_else(|| median(&came))
+    }
+
+    fn line(&self) -> Option<Line> {
+        line(&self.samples, self.own())
+    }
+
+    fn trains(&mut self, gap: f64, count: usize) -> Vec<Departure> {
+        let (least, most) = self.config.packets;
+        let packets = (self.config.lasting.as_f64() / gap).ceil() as usize;
+        let train = stream(self.facts.max_size, Nanos::from_f64(gap), packets.clamp(least, most) + 1);
+        self.departures(&train, count)
+    }
+
+    fn departures(&mut self, train: &Train, count: usize) -> Vec<Departure> {
+        let mean = self.config.pause;
+        let fleet: Vec<Departure> = (0..count)
+            .map(|_| Departure { pause: exponential(&mut self.chance, mean) + mean / 4, train: train.clone() })
+            .collect();
+        self.span += fleet.iter().map(|departure| departure.pause).sum();
+        fleet
+    }
+}
+
+impl Method for Busy {
+    fn next(&mut self) -> Step {
+        let trains = self.config.trains;
+        let (round, fleet) = match self.round {
+            Round::Pace if self.seen == 0 => {
+                let train = Train::burst(self.facts.max_size, BURST);
+                (Round::Pace, self.departures(&train, trains.div_ceil(3)))
+            }
+            Round::Pace => match self.pace() {
+                Some(gap) => (Round::Full, self.trains(gap, trains)),
+                None => return Step::Done,
+            },
+            Round::Full => {
+                let (Some(pace), Some(own)) = (self.pace(), self.own().map(|(own, _)| own).or(self.pace())) else {
+                    return Step::Done;
+                };
+                let full: Vec<f64> = self.samples.iter().map(|sample| sample.output).collect();
+                let Some(output) = median(&full) else { return Step::Done };
+                // What would be free if the narrow link were the tight one.
+                let share = ((output - own) / pace).clamp(0.0, 0.98);
+                let free = own / (1.0 - share);
+                (Round::Nearer, self.trains(pace + NEARER * (free - pace).max(0.0), trains))
+            }
+            Round::Nearer => match self.line() {
+                Some(line) if line.free.value > 0.0 => {
+                    (Round::Test, self.trains(1.0 / (TEST * line.free.value), trains / 2))
+                }
+                _ => return Step::Done,
+            },
+            Round::Test | Round::Over => {
+                self.round = Round::Over;
+                return Step::Done;
+            }
+        };
+        self.round = round;
+        Step::Send(fleet)
+    }
+
+    fn see(&mut self, observation: &Observation) {
+        self.seen += 1;
+        let Some((sent, came)) = spacings(observation) else {
+            self.lossy += 1;
+            return;
+        };
+        let Some((_, hold)) = shape(observation) else { return };
+        if vantage(observation) == Vantage::Application {
+            self.vantage = Vantage::Application;
+        }
+        let gaps = (observation.fates.len() - 1) as f64;
+        let sample = Sample { input: sent.max(1.0), output: came, gaps };
+        if hold == Nanos::ZERO {
+            let passed = passed(observation);
+            self.gaps.extend(passed.windows(2).map(|two| two[1].came - two[0].came));
+            self.bursts.push((sent, came));
+        } else if self.round == Round::Test {
+            self.tests.push(sample);
+        } else {
+            self.samples.push(sample);
+        }
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::new(Self::NAME, self.vantage);
+        if self.lossy > 0 {
+            report.warnings.push(format!("{} of {} trains lost packets and were not used", self.lossy, self.seen));
+        }
+        let Some(line) = self.line() else {
+            let why = if self.bursts.is_empty() { "no burst came through whole" } else { "no two spacings came through" };
+            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+        };
+        let rate = |per_packet: f64| (per_packet * self.bits() * 1e9).max(0.0);
+        report = report
+            .with(
+                Quantity::AvailableBandwidth,
+                Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
+            )
+            .with(
+                Quantity::TightLinkCapacity,
+                Finding::value(
+                    rate(1.0 / line.own.value),
+                    rate(1.0 / line.own.high),
+                    rate(1.0 / line.own.low.max(1.0)),
+                    Unit::Bps,
+                ),
+            );
+        let span = self.span.as_f64();
+        report.with(Quantity::AveragingTime, Finding::nanos(span, span, span))
+    }
+}
