@@ -67,7 +67,9 @@ impl Method for Abing {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((_, came)), Some((size, Nanos::ZERO))) = (spacings(observation), shape(observation)) else { return };
+        let (Some((_, came)), Some((size, Nanos::ZERO))) = (spacings(observation), shape(observation)) else {
+            return;
+        };
         if observation.fates.len() != 2 || size != self.size() {
             return;
         }
@@ -81,7 +83,8 @@ impl Method for Abing {
         let report = Report::new(Self::NAME, self.vantage);
         let bits = occupied(self.size()) * 1e9;
         let Some(own) = quantile(&self.dispersions, self.config.unparted).filter(|own| *own > 0.0) else {
-            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable("no pair came through whole"));
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable("no pair came through whole"));
         };
         let capacity = bits / own;
         let free = |came: &f64| {

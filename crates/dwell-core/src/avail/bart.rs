@@ -161,7 +161,9 @@ impl Method for Bart {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((_, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else { return };
+        let (Some((_, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
+            return;
+        };
         if size != self.facts.max_size {
             return;
         }

@@ -60,7 +60,9 @@ impl Method for Cprobe {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((_, came)), Some((size, Nanos::ZERO))) = (spacings(observation), shape(observation)) else { return };
+        let (Some((_, came)), Some((size, Nanos::ZERO))) = (spacings(observation), shape(observation)) else {
+            return;
+        };
         if observation.fates.len() < 3 {
             return;
         }

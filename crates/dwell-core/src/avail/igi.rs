@@ -149,7 +149,9 @@ impl Method for Igi {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else { return };
+        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
+            return;
+        };
         if super::stream::vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
@@ -159,7 +161,8 @@ impl Method for Igi {
             self.bursts.extend(median(&came));
             return;
         }
-        let Some(bottleneck) = self.bottleneck_gap().filter(|_| observation.fates.len() == self.config.packets)
+        let Some(bottleneck) =
+            self.bottleneck_gap().filter(|_| observation.fates.len() == self.config.packets)
         else {
             return;
         };

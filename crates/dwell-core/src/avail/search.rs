@@ -44,7 +44,8 @@ impl Search {
         // A later fleet may contradict the grey region of an earlier one: it speaks of now.
         self.grey = self.grey.and_then(|(low, high)| {
             let (low, high) = (low.max(self.free), self.full.map_or(high, |full| high.min(full)));
-            (low <= high && high > self.free && self.full.is_none_or(|full| low < full)).then_some((low, high))
+            (low <= high && high > self.free && self.full.is_none_or(|full| low < full))
+                .then_some((low, high))
         });
         if self.full.is_some_and(|full| full <= self.free) {
             match verdict {

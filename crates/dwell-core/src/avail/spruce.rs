@@ -103,8 +103,8 @@ impl Method for Spruce {
             let why = "spruce needs the tight link's capacity: measure it first (dwell capacity), or give it";
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
-        let mut available =
-            averaged(&self.estimates).unwrap_or_else(|| Finding::unmeasurable("fewer than two pairs arrived"));
+        let mut available = averaged(&self.estimates)
+            .unwrap_or_else(|| Finding::unmeasurable("fewer than two pairs arrived"));
         // The authors' tool tells what is below zero as nothing.
         if let Finding::Value { value, low, high, .. } = &mut available {
             for figure in [value, low, high] {

@@ -31,7 +31,11 @@ pub(super) fn shape(observation: &Observation) -> Option<(Bytes, Nanos)> {
 /// The receiver's stamps that a train is read by: the kernel's, where all that arrived has them.
 pub(super) fn vantage(observation: &Observation) -> Vantage {
     let mut arrivals = observation.fates.iter().filter_map(|fate| fate.arrival.as_ref());
-    if arrivals.all(|arrival| arrival.stamps.kernel.is_some()) { Vantage::Capture } else { Vantage::Application }
+    if arrivals.all(|arrival| arrival.stamps.kernel.is_some()) {
+        Vantage::Capture
+    } else {
+        Vantage::Application
+    }
 }
 
 /// One packet that arrived.

@@ -103,7 +103,9 @@ impl Method for Topp {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else { return };
+        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
+            return;
+        };
         if size != self.facts.max_size {
             return;
         }
@@ -130,7 +132,8 @@ impl Method for Topp {
         let Some(regimes) = two_regimes(&points, Slope::Free) else {
             return none("too few rates came through to find where the line begins");
         };
-        let above: Vec<(f64, f64)> = points.iter().copied().filter(|(rate, _)| *rate >= regimes.change.value).collect();
+        let above: Vec<(f64, f64)> =
+            points.iter().copied().filter(|(rate, _)| *rate >= regimes.change.value).collect();
         let Some(fit) = least_squares(&above).filter(|fit| fit.slope.low > 0.0) else {
             return none("offered over measured rate does not grow at any rate that was offered");
         };
@@ -154,12 +157,7 @@ impl Method for Topp {
             )
             .with(
                 Quantity::TightLinkCapacity,
-                Finding::value(
-                    1.0 / fit.slope.value,
-                    1.0 / fit.slope.high,
-                    1.0 / fit.slope.low,
-                    Unit::Bps,
-                ),
+                Finding::value(1.0 / fit.slope.value, 1.0 / fit.slope.high, 1.0 / fit.slope.low, Unit::Bps),
             )
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let [own, share, free] =
         intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
     let factor = small_sample_factor(samples.len());
-    let mut line = Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor) };
+    let mut line =
+        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor) };
     if let Some((value, error)) = known {
         // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
         // error moves share by -own's error over the mean input, so both add up.

@@ -12,9 +12,11 @@
 //! the narrow one) pathload's search goes on from there with short fleets.
 
 mod line;
+mod strain;
 mod unparted;
 
 use super::chance::exponential;
+use super::search::{Search, Verdict};
 use super::stream::{occupied, passed, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -61,6 +63,11 @@ const NEARER: f64 = 0.5;
 /// The test is made at this share of what seems free.
 const TEST: f64 = 0.85;
 
+/// The search goes on until its ends are so near to each other, as a share of the rate of a burst, or after so many
+/// fleets.
+const RESOLUTION: f64 = 0.05;
+const FLEETS: usize = 10;
+
 /// What a round is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Round {
@@ -72,6 +79,8 @@ enum Round {
     Nearer,
     /// Trains slower than that.
     Test,
+    /// Fleets at rates of a search, because these were held up.
+    Search,
     /// Enough is known.
     Over,
 }
@@ -88,8 +97,12 @@ pub struct Busy {
     /// Mean gaps of bursts, as sent and as they came.
     bursts: Vec<(f64, f64)>,
     samples: Vec<Sample>,
-    /// Of trains slower than what seemed free: input and output.
-    tests: Vec<Sample>,
+    /// Of the fleet under way at a rate that may be free.
+    fleet: Vec<Sample>,
+    search: Option<Search>,
+    /// Rate of that fleet, bits per second.
+    rate: f64,
+    fleets: usize,
     lossy: usize,
     seen: usize,
     span: Nanos,
@@ -111,7 +124,10 @@ impl Busy {
             gaps: Vec::new(),
             bursts: Vec::new(),
             samples: Vec::new(),
-            tests: Vec::new(),
+            fleet: Vec::new(),
+            search: None,
+            rate: 0.0,
+            fleets: 0,
             lossy: 0,
             seen: 0,
             span: Nanos::ZERO,
@@ -145,10 +161,33 @@ impl Busy {
         self.departures(&train, count)
     }
 
+    /// A fleet at `rate`, of which it is not known whether it is free.
+    fn fleet_at(&mut self, rate: f64, count: usize) -> Vec<Departure> {
+        self.rate = rate;
+        self.fleet.clear();
+        self.trains(self.bits() * 1e9 / rate, count)
+    }
+
+    /// The rate to look at next, given what became of the last fleet; `None`: the line holds, or the search is over.
+    fn searched(&mut self) -> Option<f64> {
+        let verdict = strain::verdict(&self.fleet);
+        if self.search.is_none() && verdict != Verdict::Above {
+            return None;
+        }
+        let resolution = RESOLUTION * self.bits() * 1e9 / self.pace()?;
+        let search = self.search.get_or_insert_with(|| Search::new(resolution, resolution));
+        search.learn(self.rate, verdict);
+        self.fleets += 1;
+        search.next().filter(|_| self.fleets < FLEETS)
+    }
+
     fn departures(&mut self, train: &Train, count: usize) -> Vec<Departure> {
         let mean = self.config.pause;
         let fleet: Vec<Departure> = (0..count)
-            .map(|_| Departure { pause: exponential(&mut self.chance, mean) + mean / 4, train: train.clone() })
+            .map(|_| Departure {
+                pause: exponential(&mut self.chance, mean) + mean / 4,
+                train: train.clone(),
+            })
             .collect();
         self.span += fleet.iter().map(|departure| departure.pause).sum();
         fleet
@@ -168,7 +207,8 @@ impl Method for Busy {
                 None => return Step::Done,
             },
             Round::Full => {
-                let (Some(pace), Some(own)) = (self.pace(), self.own().map(|(own, _)| own).or(self.pace())) else {
+                let (Some(pace), Some(own)) = (self.pace(), self.own().map(|(own, _)| own).or(self.pace()))
+                else {
                     return Step::Done;
                 };
                 let full: Vec<f64> = self.samples.iter().map(|sample| sample.output).collect();
@@ -178,16 +218,18 @@ impl Method for Busy {
                 let free = own / (1.0 - share);
                 (Round::Nearer, self.trains(pace + NEARER * (free - pace).max(0.0), trains))
             }
-            Round::Nearer => match self.line() {
-                Some(line) if line.free.value > 0.0 => {
-                    (Round::Test, self.trains(1.0 / (TEST * line.free.value), trains / 2))
-                }
+            Round::Nearer => match self.line().map(|line| TEST * line.free.value * self.bits() * 1e9) {
+                Some(rate) if rate > 0.0 => (Round::Test, self.fleet_at(rate, trains / 2)),
                 _ => return Step::Done,
             },
-            Round::Test | Round::Over => {
-                self.round = Round::Over;
-                return Step::Done;
-            }
+            Round::Test | Round::Search => match self.searched() {
+                Some(rate) => (Round::Search, self.fleet_at(rate, trains)),
+                None => {
+                    self.round = Round::Over;
+                    return Step::Done;
+                }
+            },
+            Round::Over => return Step::Done,
         };
         self.round = round;
         Step::Send(fleet)
@@ -209,8 +251,8 @@ impl Method for Busy {
             let passed = passed(observation);
             self.gaps.extend(passed.windows(2).map(|two| two[1].came - two[0].came));
             self.bursts.push((sent, came));
-        } else if self.round == Round::Test {
-            self.tests.push(sample);
+        } else if matches!(self.round, Round::Test | Round::Search) {
+            self.fleet.push(sample);
         } else {
             self.samples.push(sample);
         }
@@ -219,14 +261,29 @@ impl Method for Busy {
     fn report(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
         if self.lossy > 0 {
-            report.warnings.push(format!("{} of {} trains lost packets and were not used", self.lossy, self.seen));
+            report
+                .warnings
+                .push(format!("{} of {} trains lost packets and were not used", self.lossy, self.seen));
         }
         let Some(line) = self.line() else {
-            let why = if self.bursts.is_empty() { "no burst came through whole" } else { "no two spacings came through" };
+            let why = if self.bursts.is_empty() {
+                "no burst came through whole"
+            } else {
+                "no two spacings came through"
+            };
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
         let rate = |per_packet: f64| (per_packet * self.bits() * 1e9).max(0.0);
-        report = report
+        let span = self.span.as_f64();
+        report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+        if let Some(search) = &self.search {
+            report.warnings.push(format!(
+                "trains at {:.0} % of what the narrow link seemed to have free were held up: the tight link is another one, or several                  are loaded; the range is that of a search",
+                TEST * 100.0
+            ));
+            return report.with(Quantity::AvailableBandwidth, range(search));
+        }
+        report
             .with(
                 Quantity::AvailableBandwidth,
                 Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
@@ -239,8 +296,14 @@ impl Method for Busy {
                     rate(1.0 / line.own.low.max(1.0)),
                     Unit::Bps,
                 ),
-            );
-        let span = self.span.as_f64();
-        report.with(Quantity::AveragingTime, Finding::nanos(span, span, span))
+            )
+    }
+}
+
+/// What a search found.
+fn range(search: &Search) -> Finding {
+    match search.full {
+        Some(full) => Finding::value(f64::midpoint(search.free, full), search.free, full, Unit::Bps),
+        None => Finding::at_least(search.free, Unit::Bps, "no rate that was tried was too much"),
     }
 }
