@@ -9,6 +9,7 @@ use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
     Blame, Connection, Course, NatJoin, Order, Place, Section, SectionQuality, Summary, Votes, split,
 };
+use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -218,14 +219,6 @@ fn group(by: By, connection: &Connection, section: &Section) -> String {
     match by {
         By::Prefix if section.from == Place::Client => Prefix::of(connection.ends.client.address).to_string(),
         By::Prefix => Prefix::of(connection.ends.server.address).to_string(),
-        By::Minute => minute(connection.first_at),
+        By::Minute => Minute::of(connection.first_at).to_string(),
     }
-}
-
-/// The minute of an instant, in UTC.
-fn minute(at: Nanos) -> String {
-    let minutes = at.0.div_euclid(60_000_000_000);
-    let day = dwell_store::warehouse::Day::of(at);
-    let of_day = minutes.rem_euclid(1_440);
-    format!("{day} {:02}:{:02}", of_day / 60, of_day % 60)
 }
