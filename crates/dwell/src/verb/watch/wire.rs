@@ -2,11 +2,12 @@
 
 use super::WatchArgs;
 use super::account::{self, Account};
-use super::live::Live;
+use super::live;
 use super::output::{Outputs, Targets};
 use super::taken::{Figures, Taken};
 use crate::failure::bad_argument;
 use crate::screen::Progress;
+use crate::terminal::Live;
 use crate::verb::ends::{Ends, Over};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
@@ -84,7 +85,9 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
             if let Some(live) = &mut live
-                && live.show(&targets.probe, run.span(), &taken.figures, &latest, &mut gauge)?
+                && live.show(|| {
+                    live::view(&targets.probe, run.span(), &taken.figures, &latest, &gauge.counts())
+                })?
             {
                 run.interrupt();
             }
