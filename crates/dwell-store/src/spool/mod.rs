@@ -141,7 +141,7 @@ impl Spool {
     }
 
     fn try_append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
-        let written = self.ledger.written() + records.len() as u64;
+        let written = self.ledger.written().saturating_add(records.len() as u64);
         let (given_up, told) = self.ledger.untold();
         let batch =
             Batch { probe: self.probe.clone(), epoch: self.epoch, serial: self.serial, records, given_up };
