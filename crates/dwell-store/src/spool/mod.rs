@@ -157,7 +157,7 @@ impl Spool {
     }
 
     fn try_append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
-        let written = self.ledger.written() + records.len() as u64;
+        let written = self.ledger.written().saturating_add(records.len() as u64);
         let (given_up, told) = self.ledger.untold();
         let dropped: BTreeMap<Minute, u64> =
             self.dropped.iter().take(MAX_MINUTES).map(|(minute, count)| (*minute, *count)).collect();
