@@ -15,9 +15,11 @@ mod population;
 mod server;
 mod tap;
 mod truth;
+mod witnessed;
 
 pub use file::{CaptureFile, CaptureFormat, CaptureLink};
 pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
 pub use tap::{Passed, Seen};
 pub use truth::{HalfTruth, Truth, WhyUnknown};
+pub use witnessed::{Witnessed, WitnessedSegment};
