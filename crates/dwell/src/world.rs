@@ -1,7 +1,10 @@
 //! The four worlds behind one face: whatever carries trains, and what was recorded of it.
 
 use anyhow::Result;
-use dwell_core::{Circumstances, Effort, LoadLimit, Method, Nanos, Passage, Path, PathFacts, Quantity, run};
+use dwell_core::{
+    Circumstances, Departure, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path, PathFacts,
+    Quantity, Step, run,
+};
 use dwell_store::Record;
 use std::collections::BTreeMap;
 
@@ -92,13 +95,47 @@ impl World for Replayed {
     ) -> Result<Effort> {
         let own = self.record.passages.iter().any(|kept| kept.stage == stage);
         let mut effort = Effort::default();
-        for kept in self.record.passages.iter().filter(|kept| !own || kept.stage == stage) {
-            method.see(&kept.passage.observation);
-            effort.count(Nanos::ZERO, &kept.passage.observation);
-            keep(kept.passage.clone());
+        let passages: Vec<&Passage> = self
+            .record
+            .passages
+            .iter()
+            .filter(|kept| !own || kept.stage == stage)
+            .map(|kept| &kept.passage)
+            .collect();
+        let mut show = |method: &mut dyn Method, passages: &[&Passage]| {
+            for passage in passages {
+                method.see(&passage.observation);
+                effort.count(Nanos::ZERO, &passage.observation);
+                keep((*passage).clone());
+            }
+        };
+        // The method of the run asks for the same trains again, fleet by fleet; another is shown all at once.
+        let mut rest = passages.as_slice();
+        while let Step::Send(fleet) = method.next() {
+            let Some((next, after)) =
+                rest.split_at_checked(fleet.len()).filter(|(next, _)| asked(&fleet, next))
+            else {
+                break;
+            };
+            show(method, next);
+            rest = after;
         }
+        show(method, rest);
         // The pauses between trains are known to the run's own account only.
         let found = self.record.found.iter().find(|found| found.stage == stage);
         Ok(found.map_or(effort, |found| found.effort))
     }
+}
+
+/// Whether these passages are of the trains of `fleet`.
+fn asked(fleet: &Fleet, passages: &[&Passage]) -> bool {
+    let same = |departure: &Departure, passage: &Passage| {
+        let Observation { direction, fates } = &passage.observation;
+        let packets = &departure.train.packets;
+        departure.train.direction == *direction
+            && packets.len() == fates.len()
+            && packets.iter().zip(fates).all(|(packet, fate)| *packet == fate.packet)
+    };
+    fleet.len() == passages.len()
+        && fleet.iter().zip(passages).all(|(departure, passage)| same(departure, passage))
 }

@@ -20,6 +20,8 @@ mod stream;
 pub mod topp;
 mod trend;
 
+use crate::train::Observation;
+
 pub use abing::Abing;
 pub use bart::Bart;
 pub use busy::Busy;
@@ -29,3 +31,13 @@ pub use pathchirp::Pathchirp;
 pub use pathload::Pathload;
 pub use spruce::Spruce;
 pub use topp::Topp;
+
+/// The rate at which a train of equal packets was sent, in bits per second, and by what factor it arrived slower; `None`
+/// unless all of it came, in order.
+#[must_use]
+pub fn offered(observation: &Observation) -> Option<(f64, f64)> {
+    let (sent, came) = stream::spacings(observation)?;
+    let (size, _) = stream::shape(observation)?;
+    let sent = sent.max(1.0);
+    Some((stream::occupied(size) * 1e9 / sent, came / sent))
+}

@@ -10,6 +10,7 @@ mod ink;
 mod judged;
 mod ratios;
 mod sizes;
+mod strain;
 mod waterfall;
 
 pub(crate) use cumulative::{Cumulative, Curve};
@@ -21,6 +22,7 @@ pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
 pub(crate) use ratios::{Ratios, Sized};
 pub(crate) use sizes::Sizes;
+pub(crate) use strain::Strain;
 
 use anyhow::{Context, Result, anyhow, bail};
 use ink::{GREY, INK, bold, label};

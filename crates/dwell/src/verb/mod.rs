@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod agentless;
+pub(crate) mod avail;
 pub(crate) mod capacity;
 pub(crate) mod coalescence;
 pub(crate) mod delay;

@@ -1,6 +1,7 @@
 //! `dwell replay`: the same analysis, or another, on recorded data.
 
 use super::agentless::AgentlessPpt;
+use super::avail::{Avail, AvailMethod};
 use super::capacity::Capacity;
 use super::delay::Delay;
 use super::path::Path;
@@ -96,6 +97,7 @@ impl ReplayArgs {
             "path" => Box::new(Path),
             "delay" => Box::new(Delay { stamps }),
             "capacity" => Box::new(Capacity),
+            "avail" => Box::new(Avail { method: AvailMethod::named(recorded.method.as_deref()) }),
             other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
         })
     }
