@@ -1,7 +1,7 @@
 //! Methods for available bandwidth on paths whose available bandwidth is known.
 
 use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, busy, igi};
-use dwell_core::stats::quantile::median;
+use dwell_core::stats::quantile::{median, quantile};
 use dwell_core::{BitRate, Effort, Finding, Method, Path, PathFacts, Quantity, Report, run};
 use dwell_sim::{Scenario, SimPath};
 
@@ -135,63 +135,53 @@ fn dispersion_rate_lies_between_free_and_capacity() {
 
 #[test]
 fn busy_trains_are_right_with_few_packets() {
-    let (mut errors, mut held, mut runs) = (Vec::new(), 0, 0);
-    for kind in ["constant", "poisson"] {
-        for size in [90, 602, 1526] {
-            for load in [1, 30, 60, 80, 90] {
-                let scenario = loaded(kind, load, size);
-                let facts = SimPath::new(&scenario, 0).facts();
-                let truth = f64::from(100 - load) * 1e6;
-                let mut here = Vec::new();
-                for seed in 0..10 {
-                    let config = busy::Config { seed, ..busy::Config::default() };
-                    let (report, effort) = measured(&mut Busy::new(config, &facts), &scenario, seed);
-                    let finding = report.finding(Quantity::AvailableBandwidth);
-                    here.push((finding.estimate().unwrap() - truth).abs() / 1e8);
-                    held += usize::from(finding.holds(truth) == Some(true));
-                    runs += 1;
-                    assert!(effort.packets < 1_500, "{effort:?}");
-                }
-                println!(
-                    "{kind} {size} B {load} %: {:.3} {:.3}",
-                    median(&here).unwrap(),
-                    here.iter().copied().fold(0.0, f64::max)
-                );
-                errors.extend(here);
+    let (mut errors, mut held, mut sent) = (Vec::new(), 0, Vec::new());
+    for (kind, size) in
+        [("constant", 90), ("constant", 1526), ("poisson", 90), ("poisson", 602), ("poisson", 1526)]
+    {
+        for load in [1, 30, 60, 80, 90] {
+            let scenario = loaded(kind, load, size);
+            let facts = SimPath::new(&scenario, 0).facts();
+            let truth = f64::from(100 - load) * 1e6;
+            for seed in 0..10 {
+                let config = busy::Config { seed, ..busy::Config::default() };
+                let (report, effort) = measured(&mut Busy::new(config, &facts), &scenario, seed);
+                let finding = report.finding(Quantity::AvailableBandwidth);
+                errors.push((finding.estimate().unwrap() - truth).abs() / 1e8);
+                held += usize::from(finding.holds(truth) == Some(true));
+                sent.push(effort.packets as f64);
             }
         }
     }
-    let p95 = dwell_core::stats::quantile::quantile(&errors, 0.95).unwrap();
-    println!("median {:.3} p95 {p95:.3} held {held} of {runs}", median(&errors).unwrap());
+    let p95 = quantile(&errors, 0.95).unwrap();
+    println!(
+        "error as a share of the capacity: median {:.3}, 95th percentile {p95:.3}, worst {:.3}; interval holds in {held} of {}; \
+         {} packets at the median",
+        median(&errors).unwrap(),
+        quantile(&errors, 1.0).unwrap(),
+        errors.len(),
+        median(&sent).unwrap()
+    );
+    assert!(median(&errors).unwrap() < 0.03 && p95 < 0.12);
+    assert!(median(&sent).unwrap() < 400.0);
 }
 
 #[test]
-fn a_tight_link_that_is_not_the_narrow_one() {
+fn a_tight_link_that_is_not_the_narrow_one_is_noticed() {
     // 100 Mb/s with nothing on it, then 1 Gb/s of which 50 Mb/s are free.
     let text = "name = 'tight is not narrow'\n\
          [[links]]\nrate = '1 Gb/s'\n\
          [[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\n\
          [[links]]\nrate = '1 Gb/s'\nqueue = '1 MiB'\n\
-         [[links.cross]]\nkind = 'poisson'\nload = '95 %'\nsize = '602 B'\n";
-    let two = "name = 'two loaded'\n\
-         [[links]]\nrate = '1 Gb/s'\n\
-         [[links]]\nrate = '155 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n\
-         [[links.cross]]\nkind = 'poisson'\nload = '60 %'\nsize = '602 B'\n\
-         [[links]]\nrate = '100 Mb/s'\nqueue = '1 MiB'\n\
-         [[links.cross]]\nkind = 'poisson'\nload = '50 %'\nsize = '602 B'\n";
-    for text in [text, two] {
-        let scenario = Scenario::parse("tight.toml", text).unwrap();
-        let facts = SimPath::new(&scenario, 0).facts();
-        for seed in 0..6 {
-            let config = busy::Config { seed, ..busy::Config::default() };
-            let (report, effort) = measured(&mut Busy::new(config, &facts), &scenario, seed);
-            println!(
-                "{:?} {:?} {} {}",
-                report.findings.get(&Quantity::AvailableBandwidth),
-                report.warnings,
-                effort.packets,
-                effort.span
-            );
-        }
+         [[links.cross]]\nkind = 'constant'\nload = '95 %'\nsize = '602 B'\n";
+    let scenario = Scenario::parse("tight.toml", text).unwrap();
+    let facts = SimPath::new(&scenario, 0).facts();
+    for seed in 0..6 {
+        let config = busy::Config { seed, ..busy::Config::default() };
+        let (report, _) = measured(&mut Busy::new(config, &facts), &scenario, seed);
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        let near = finding.estimate().is_some_and(|bps| (bps - 50e6).abs() < 10e6);
+        println!("{finding:?} {:?}", report.warnings);
+        assert!(near || !report.warnings.is_empty(), "{report:?}");
     }
 }

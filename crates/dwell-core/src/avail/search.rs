@@ -15,24 +15,24 @@ pub(super) enum Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Search {
     /// R_min: the highest rate known to be free.
-    pub free: f64,
+    pub(super) free: f64,
     /// R_max: the lowest rate known to be too much.
-    pub full: Option<f64>,
+    pub(super) full: Option<f64>,
     /// G_min and G_max.
-    pub grey: Option<(f64, f64)>,
+    pub(super) grey: Option<(f64, f64)>,
     /// omega: R_min and R_max need not be nearer to each other.
-    pub resolution: f64,
+    pub(super) resolution: f64,
     /// chi: nor need the grey region's ends be nearer to R_min and R_max.
-    pub grey_resolution: f64,
+    pub(super) grey_resolution: f64,
 }
 
 impl Search {
-    pub fn new(resolution: f64, grey_resolution: f64) -> Self {
+    pub(super) fn new(resolution: f64, grey_resolution: f64) -> Self {
         Self { free: 0.0, full: None, grey: None, resolution, grey_resolution }
     }
 
     /// Takes a fleet at `rate` into account.
-    pub fn learn(&mut self, rate: f64, verdict: Verdict) {
+    pub(super) fn learn(&mut self, rate: f64, verdict: Verdict) {
         match verdict {
             Verdict::Above => self.full = Some(self.full.map_or(rate, |full| full.min(rate))),
             Verdict::Below => self.free = self.free.max(rate),
@@ -56,7 +56,7 @@ impl Search {
     }
 
     /// The next rate to try; `None`: all is known that was wanted.
-    pub fn next(&self) -> Option<f64> {
+    pub(super) fn next(&self) -> Option<f64> {
         let Some(full) = self.full else {
             // Nothing was too much yet: double.
             return Some(2.0 * self.grey.map_or(self.free, |(_, high)| high));

@@ -42,14 +42,14 @@ pub(super) fn vantage(observation: &Observation) -> Vantage {
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Passed {
     /// When it left, nanoseconds on the sender's clock after the train's first.
-    pub sent: f64,
+    pub(super) sent: f64,
     /// When it came, nanoseconds on the receiver's clock after the first that did.
-    pub came: f64,
+    pub(super) came: f64,
 }
 
 impl Passed {
     /// Its one-way delay, but for a constant that is the train's.
-    pub fn delay(&self) -> f64 {
+    pub(super) fn delay(&self) -> f64 {
         self.came - self.sent
     }
 }

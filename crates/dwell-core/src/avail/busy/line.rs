@@ -7,11 +7,11 @@ use crate::stats::bootstrap::{intervals, small_sample_factor};
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     /// As it was sent.
-    pub input: f64,
+    pub(super) input: f64,
     /// As it came.
-    pub output: f64,
+    pub(super) output: f64,
     /// Gaps of which these are the means.
-    pub gaps: f64,
+    pub(super) gaps: f64,
 }
 
 /// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
@@ -19,11 +19,11 @@ pub(super) struct Sample {
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Line {
     /// Nanoseconds that one packet of the train takes.
-    pub own: Estimate,
+    pub(super) own: Estimate,
     /// rho of the tight link.
-    pub share: Estimate,
+    pub(super) share: Estimate,
     /// (1 - share) / own: packets of the train's size that are free a nanosecond.
-    pub free: Estimate,
+    pub(super) free: Estimate,
 }
 
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.

@@ -17,7 +17,7 @@ mod unparted;
 
 use super::chance::exponential;
 use super::search::{Search, Verdict};
-use super::stream::{occupied, passed, shape, spacing, spacings, stream, vantage};
+use super::stream::{occupied, passed, shape, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
