@@ -2,9 +2,9 @@
 
 use dwell_core::Nanos;
 use dwell_core::capture::{Captured, LinkType};
-use dwell_core::tcp::{Limits, Observed};
+use dwell_core::tcp::{Handshake, Limits, Observed};
 use dwell_lab::{ForcedHeard, ForcedLosses, LabError};
-use dwell_sim::passing::Judge;
+use dwell_sim::passing::{Judge, Wrong};
 
 /// Manners of talking, ways to lose, versions of IP, settings of the hosts.
 const CONNECTIONS: usize = 7 * 39 * 2 * 4;
@@ -35,15 +35,26 @@ fn judged(heard: &ForcedHeard) -> Judge {
     judge
 }
 
+/// What is wrong, in a line.
+fn brief(wrong: &Wrong) -> String {
+    match wrong {
+        Wrong::Half { half, said, truth } => {
+            let Handshake { server_half, client_half, total, flags, syns, syn_acks, .. } = **said;
+            let values = truth.halves().map(|(_, half)| (half.values.clone(), half.least));
+            format!(
+                "{half} of {:?}: said {server_half:?} {client_half:?} {total:?} ({syns} SYNs, {syn_acks} SYN/ACKs, \
+                 {flags:?}), true {values:?}",
+                truth.labels
+            )
+        }
+        other => format!("{other:?}"),
+    }
+}
+
 /// That nothing is false, and that the truth is of most connections.
 fn holds(heard: &ForcedHeard, judge: &Judge) {
-    assert!(
-        judge.wrong().is_empty(),
-        "{} of {}, first {:#?}",
-        judge.wrong().len(),
-        heard.truths.len(),
-        judge.wrong()[0]
-    );
+    let wrong: Vec<String> = judge.wrong().iter().map(brief).collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), heard.truths.len(), wrong.join("\n"));
     // A loaded machine takes its time to answer.
     let told = heard.truths.len();
     assert_eq!(told + heard.doubtful, CONNECTIONS);
