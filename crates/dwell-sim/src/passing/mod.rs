@@ -9,6 +9,7 @@ mod client;
 mod exchange;
 mod file;
 mod judge;
+mod judged;
 mod plan;
 mod population;
 mod server;
