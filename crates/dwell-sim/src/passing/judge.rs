@@ -19,9 +19,10 @@ pub struct HalfTally {
     pub wrong: u64,
     /// Told as a bound that holds.
     pub bounded: u64,
-    /// Told as one of two.
+    /// Told as one of two, of which one is true, or what is true lies between them: a SYN/ACK that a timer repeats comes
+    /// after the SYN's answer was lost, and before the answer to the SYN's repetition.
     pub withheld: u64,
-    /// Told as one of two of which neither is true.
+    /// Told as one of two, and what is true is neither of them, nor between them.
     pub neither: u64,
     /// Connections in which it cannot be known, by the reason.
     pub unknowable: BTreeMap<WhyUnknown, u64>,
@@ -216,7 +217,11 @@ impl Verdict {
             Half::Exact(_) => Self::Lucky,
             Half::AtMost(value) if value < truth.least => Self::Wrong,
             Half::AtMost(_) => Self::Bounded,
-            Half::OneOf(one, other) if right(&one) || right(&other) => Self::Withheld,
+            Half::OneOf(one, other)
+                if truth.values.iter().any(|value| (one.min(other)..=one.max(other)).contains(value)) =>
+            {
+                Self::Withheld
+            }
             Half::OneOf(..) => Self::Neither,
         }
     }
