@@ -4,6 +4,8 @@ mod captures;
 mod continuous;
 mod frames;
 mod outputs;
+mod quic;
+mod running;
 mod wire;
 
 use std::path::Path;

@@ -33,7 +33,7 @@ const BATCHES: usize = 256;
 
 pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Figures, Account)> {
     let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
-    let wanted = if args.continuous { Wanted::AllSegments } else { Wanted::Handshakes };
+    let wanted = if args.continuous { Wanted::Throughout } else { Wanted::Handshakes };
     let config = RingConfig { wanted, stamping, promiscuous: args.promiscuous, rings: args.cores };
     // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
     let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
