@@ -1,5 +1,6 @@
 //! Where a packet's time goes: the command.
 
+mod captures;
 mod cli;
 mod failure;
 mod figure;

@@ -9,14 +9,17 @@ mod client;
 mod exchange;
 mod file;
 mod judge;
+mod judged;
 mod plan;
 mod population;
 mod server;
 mod tap;
 mod truth;
+mod witnessed;
 
 pub use file::{CaptureFile, CaptureFormat, CaptureLink};
 pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
 pub use tap::{Passed, Seen};
 pub use truth::{HalfTruth, Truth, WhyUnknown};
+pub use witnessed::{Witnessed, WitnessedSegment};

@@ -51,10 +51,10 @@ impl Blame {
         })
     }
 
-    /// Its share of the medians of all.
+    /// Its share of the medians of all; `None` where all are zero: most took no time that the stamps resolve.
     #[must_use]
-    pub fn median_share(&self) -> f64 {
-        self.median.as_f64() / self.all_medians.as_f64()
+    pub fn median_share(&self) -> Option<f64> {
+        (self.all_medians > Nanos::ZERO).then(|| self.median.as_f64() / self.all_medians.as_f64())
     }
 
     /// Its share of the spreads of all; `None` where nothing spreads.
@@ -80,8 +80,11 @@ mod tests {
         let (steady, jumpy) = (of(&[500; 20]), of(&[100, 100, 100, 100, 100, 100, 100, 900, 900, 900]));
         let blame = Blame::among(&[(&steady, &course), (&jumpy, &course)]).expect("a blame");
         assert_eq!((blame.section, blame.median, blame.spread), (1, Nanos(100), Nanos(800)));
-        assert!((blame.median_share() - 100.0 / 600.0).abs() < 1e-9);
+        assert!(blame.median_share().is_some_and(|share| (share - 100.0 / 600.0).abs() < 1e-9));
         assert_eq!(blame.spread_share(), Some(1.0));
+        let sudden = of(&[0, 0, 0, 0, 0, 0, 0, 0, 900, 900]);
+        let blame = Blame::among(&[(&sudden, &course)]).expect("a blame");
+        assert_eq!((blame.median_share(), blame.spread_share()), (None, Some(1.0)));
         assert_eq!(Blame::among(&[(&steady, &course), (&of(&[-100; 20]), &course)]), None);
         assert_eq!(Blame::among(&[(&steady, &course), (&of(&[]), &course)]), None);
     }

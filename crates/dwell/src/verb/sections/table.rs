@@ -77,13 +77,10 @@ impl Outcome {
         let normal = blame.now_and_normal.map_or_else(String::new, |(now, normal)| {
             format!("; its median of late is {now}, where {normal} is normal")
         });
-        format!(
-            "Blame {} to {}: {} of the median ({} of {}), {spread}{normal}",
-            self.name(from),
-            self.name(to),
-            share(blame.median_share()),
-            blame.median,
-            blame.all_medians,
-        )
+        let median = blame.median_share().map_or_else(
+            || "a median of nothing".to_owned(),
+            |part| format!("{} of the median ({} of {})", share(part), blame.median, blame.all_medians),
+        );
+        format!("Blame {} to {}: {median}, {spread}{normal}", self.name(from), self.name(to))
     }
 }

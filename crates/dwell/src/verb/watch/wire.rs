@@ -80,6 +80,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
             }
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
+                taken.dropped(gauge.counts().dropped)?;
                 taken.flush()?;
                 progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
@@ -106,9 +107,11 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     drop(live);
     let seconds = run.span().as_secs_f64();
     let seen = read?;
+    let counts = gauge.counts();
+    taken.dropped(counts.dropped)?;
     let figures = taken.finish()?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
-    let live = account::Live { counts: gauge.counts(), unfiltered, seconds, ended };
+    let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
 }
 
