@@ -2,8 +2,11 @@
 
 mod captures;
 mod continuous;
+mod flows;
 mod frames;
+mod misuse;
 mod outputs;
+mod prometheus;
 mod quic;
 mod running;
 mod wire;

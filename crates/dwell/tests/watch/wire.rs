@@ -2,8 +2,10 @@
 
 use crate::running::{apart, end, start, status, wait_until_it_watches};
 use crate::{dwell, folder, lines, text};
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -189,5 +191,33 @@ fn round_trips_throughout_connections_are_told_live() {
         }
         let handshakes = told.iter().filter(|line| line["kind"].is_null()).count();
         assert_eq!(handshakes, 1, "{}", text(&output.stderr));
+    });
+}
+
+#[test]
+fn what_is_open_when_it_is_ended_is_told_as_unfinished() {
+    apart(|| {
+        let here = folder();
+        // Its queue takes one connection, and the kernel is silent to the next.
+        let full =
+            socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
+        bind(full.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).expect("bound");
+        listen(&full, Backlog::new(0).expect("a number")).expect("listens");
+        let address = TcpListener::from(full.try_clone().expect("another")).local_addr().expect("bound");
+        let child = start(here.path(), &["watch", "lo", "--json", "--csv", "a.csv"]);
+        wait_until_it_watches(&child);
+        let _taken = TcpStream::connect(address).expect("connected");
+        let second = TcpStream::connect_timeout(&address, Duration::from_millis(300));
+        assert!(second.is_err(), "there was room");
+        let output = end(child);
+        let (told, account) = (lines(&output), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{account}");
+        let of = |quality: &str| told.iter().filter(|line| line["quality"] == quality).count();
+        assert_eq!((told.len(), of("exact"), of("unfinished")), (2, 1, 1), "{told:?}");
+        let open = told.iter().find(|line| line["quality"] == "unfinished").expect("told");
+        assert!(open["server_half_ns"].is_null() && open["rtt_ns"].is_null(), "{open}");
+        assert!(account.contains("1 cut off"), "{account}");
+        let table = std::fs::read_to_string(here.path().join("a.csv")).expect("a table");
+        assert_eq!(table.lines().count(), 3, "{table}");
     });
 }

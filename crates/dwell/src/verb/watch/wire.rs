@@ -106,10 +106,13 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     });
     drop(live);
     let seconds = run.span().as_secs_f64();
-    let seen = read?;
     let counts = gauge.counts();
-    taken.dropped(counts.dropped)?;
-    let figures = taken.finish()?;
+    // Where one output failed, the others come to their ends.
+    let dropped = taken.dropped(counts.dropped);
+    let figures = taken.finish();
+    let seen = read?;
+    dropped?;
+    let figures = figures?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
     let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))

@@ -86,10 +86,6 @@ fn its_halves_are_told_live_and_nothing_else_of_udp_passes() {
         let output = end(child);
         let (told, account) = (lines(&output), text(&output.stderr));
         assert_eq!(output.status.code(), Some(0), "{account}");
-        eprintln!("{account} sent {}", connections.iter().map(|(_, log)| log.len()).sum::<usize>());
-        for l in &told {
-            eprintln!("{l}");
-        }
         let mut spun = 0;
         for ([client, server], log) in &connections {
             let of = |by: &str, end: &str| -> Vec<&Value> {
