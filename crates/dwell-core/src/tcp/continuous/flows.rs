@@ -40,11 +40,17 @@ impl<T: Default> Flows<T> {
         self.forgotten
     }
 
+    /// Whether anything is kept of the flow.
+    pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
+        let (ends, _) = sorted(from, to);
+        let mut ways = self.sets[self.set(from, to)].iter().flatten();
+        ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
+    }
+
     /// What is kept of the flow, and whether `from` is the lower of its two ends.
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
-        let is_low = from <= to;
-        let ends = if is_low { [*from, *to] } else { [*to, *from] };
-        let set = self.seed.of(from, to).0 as usize % self.sets.len();
+        let (ends, is_low) = sorted(from, to);
+        let set = self.set(from, to);
         let ways = &mut self.sets[set];
         let is_it = |way: &Option<Flow<T>>| way.as_ref().is_some_and(|flow| flow.ends == ends);
         let way = ways.iter().position(is_it).unwrap_or_else(|| {
@@ -64,6 +70,15 @@ impl<T: Default> Flows<T> {
         };
         (&mut ways[way].insert(Flow { ends, touched: at, state }).state, is_low)
     }
+
+    fn set(&self, from: &Endpoint, to: &Endpoint) -> usize {
+        self.seed.of(from, to).0 as usize % self.sets.len()
+    }
+}
+
+/// Both ends, the lower one first, and whether that is `from`.
+fn sorted(from: &Endpoint, to: &Endpoint) -> ([Endpoint; 2], bool) {
+    if from <= to { ([*from, *to], true) } else { ([*to, *from], false) }
 }
 
 #[cfg(test)]
@@ -79,6 +94,8 @@ mod tests {
     fn both_directions_are_one_flow_until_it_is_silent() {
         let mut flows = Flows::<u32>::new(64, Nanos(10));
         *flows.of(&end(1), &end(2), Nanos(0)).0 = 7;
+        assert!(flows.has(&end(2), &end(1), Nanos(10)) && !flows.has(&end(2), &end(1), Nanos(11)));
+        assert!(!flows.has(&end(1), &end(3), Nanos(0)));
         assert_eq!(flows.of(&end(2), &end(1), Nanos(10)), (&mut 7, false));
         assert_eq!(flows.of(&end(1), &end(2), Nanos(21)), (&mut 0, true));
     }

@@ -2,7 +2,7 @@
 
 use super::output::Outputs;
 use super::throughout::Throughout;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Summary};
 
@@ -50,7 +50,7 @@ impl Taken {
     }
 
     pub(super) fn finish(self) -> Result<Figures> {
-        self.outputs.finish().context("cannot write what was found")?;
+        self.outputs.finish()?;
         Ok(self.figures)
     }
 }

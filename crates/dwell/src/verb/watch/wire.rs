@@ -33,7 +33,7 @@ const BATCHES: usize = 256;
 
 pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Figures, Account)> {
     let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
-    let wanted = if args.continuous { Wanted::AllSegments } else { Wanted::Handshakes };
+    let wanted = if args.continuous { Wanted::Throughout } else { Wanted::Handshakes };
     let config = RingConfig { wanted, stamping, promiscuous: args.promiscuous, rings: args.cores };
     // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
     let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
@@ -106,10 +106,13 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     });
     drop(live);
     let seconds = run.span().as_secs_f64();
-    let seen = read?;
     let counts = gauge.counts();
-    taken.dropped(counts.dropped)?;
-    let figures = taken.finish()?;
+    // Where one output failed, the others come to their ends.
+    let dropped = taken.dropped(counts.dropped);
+    let figures = taken.finish();
+    let seen = read?;
+    dropped?;
+    let figures = figures?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
     let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
