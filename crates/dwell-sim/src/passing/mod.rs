@@ -6,6 +6,7 @@
 //! which values are true, and whether one can be known at all from what passed.
 
 mod client;
+mod deaf;
 mod exchange;
 mod file;
 mod judge;
@@ -16,6 +17,7 @@ mod server;
 mod tap;
 mod truth;
 
+pub use deaf::Deafness;
 pub use file::{CaptureFile, CaptureFormat, CaptureLink};
 pub use judge::{HalfTally, Judge, Wrong};
 pub use population::{Passings, Population, Told};
