@@ -6,6 +6,7 @@ use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// How one kind of half was told, over many handshakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -154,7 +155,7 @@ impl Judge {
                     *count += 1;
                 }
             }
-            if verdict == Verdict::Wrong {
+            if matches!(verdict, Verdict::Wrong | Verdict::Neither) {
                 let truth = Box::new(case.truth.clone());
                 self.wrong.push(Wrong::Half { half, said: Box::new(*said), truth });
             }
@@ -209,6 +210,10 @@ impl Judge {
     }
 }
 
+fn between(one: Nanos, other: Nanos) -> RangeInclusive<Nanos> {
+    one.min(other)..=one.max(other)
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Nothing,
@@ -231,8 +236,10 @@ impl Verdict {
             Half::Exact(_) => Self::Lucky,
             Half::AtMost(value) if value < truth.least => Self::Wrong,
             Half::AtMost(_) => Self::Bounded,
+            // Where no answer passed there is no value to hold it against.
+            Half::OneOf(..) if truth.values.is_empty() => Self::Withheld,
             Half::OneOf(one, other)
-                if truth.values.iter().any(|value| (one.min(other)..=one.max(other)).contains(value)) =>
+                if truth.values.iter().any(|value| between(one, other).contains(value)) =>
             {
                 Self::Withheld
             }
