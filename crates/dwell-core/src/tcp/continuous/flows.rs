@@ -6,8 +6,8 @@ use crate::unit::Nanos;
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
 const WAYS: usize = 4;
 
-#[derive(Debug)]
-pub(super) struct Flow<T> {
+#[derive(Clone, Debug)]
+struct Flow<T> {
     /// The ends, the lower one first.
     ends: [Endpoint; 2],
     touched: Nanos,
@@ -18,6 +18,8 @@ pub(super) struct Flow<T> {
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
+    /// The hashes of the flows of each set: close together, so that all others need no look.
+    hashes: Box<[[u32; WAYS]]>,
     sets: Box<[[Option<Flow<T>>; WAYS]]>,
     seed: FlowSeed,
     patience: Nanos,
@@ -28,6 +30,7 @@ impl<T: Default> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
         let sets = (flows / WAYS).max(1);
         Self {
+            hashes: vec![[0; WAYS]; sets].into_boxed_slice(),
             sets: (0..sets).map(|_| [const { None }; WAYS]).collect(),
             seed: FlowSeed::random(),
             patience,
@@ -44,25 +47,27 @@ impl<T: Default> Flows<T> {
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
         let is_low = from <= to;
         let ends = if is_low { [*from, *to] } else { [*to, *from] };
-        let set = self.seed.of(from, to).0 as usize % self.sets.len();
+        let hash = self.seed.of(from, to).0;
+        let set = hash as usize % self.sets.len();
         let ways = &mut self.sets[set];
-        let is_it = |way: &Option<Flow<T>>| way.as_ref().is_some_and(|flow| flow.ends == ends);
-        let way = ways.iter().position(is_it).unwrap_or_else(|| {
-            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
-            (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0)
-        });
         let patience = self.patience;
-        let kept = ways[way].take();
         let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
-        let state = match kept {
-            Some(flow) if flow.ends == ends && is_fresh(&flow) => flow.state,
-            Some(flow) => {
-                self.forgotten += u64::from(flow.ends != ends && is_fresh(&flow));
-                T::default()
-            }
-            None => T::default(),
-        };
-        (&mut ways[way].insert(Flow { ends, touched: at, state }).state, is_low)
+        let is_it =
+            |way: &usize| self.hashes[set][*way] == hash && matches!(&ways[*way], Some(flow) if flow.ends == ends);
+        let way = (0..WAYS).find(is_it).unwrap_or_else(|| {
+            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
+            let way = (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0);
+            self.forgotten += u64::from(ways[way].take().is_some_and(|flow| is_fresh(&flow)));
+            self.hashes[set][way] = hash;
+            way
+        });
+        let fresh = || Flow { ends, touched: at, state: T::default() };
+        let flow = ways[way].get_or_insert_with(fresh);
+        if (at - flow.touched).abs() > patience {
+            flow.state = T::default();
+        }
+        flow.touched = at;
+        (&mut flow.state, is_low)
     }
 }
 
