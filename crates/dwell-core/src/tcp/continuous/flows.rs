@@ -43,32 +43,48 @@ impl<T: Default> Flows<T> {
         self.forgotten
     }
 
+    /// Whether anything is kept of the flow.
+    pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
+        let (ends, _) = sorted(from, to);
+        let (_, set) = self.set(from, to);
+        let mut ways = self.sets[set].iter().flatten();
+        ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
+    }
+
     /// What is kept of the flow, and whether `from` is the lower of its two ends.
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
-        let is_low = from <= to;
-        let ends = if is_low { [*from, *to] } else { [*to, *from] };
-        let hash = self.seed.of(from, to).0;
-        let set = hash as usize % self.sets.len();
-        let ways = &mut self.sets[set];
+        let (ends, is_low) = sorted(from, to);
+        let (hash, set) = self.set(from, to);
+        let (ways, hashes) = (&mut self.sets[set], &mut self.hashes[set]);
         let patience = self.patience;
         let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
         let is_it =
-            |way: &usize| self.hashes[set][*way] == hash && matches!(&ways[*way], Some(flow) if flow.ends == ends);
+            |way: &usize| hashes[*way] == hash && ways[*way].as_ref().is_some_and(|flow| flow.ends == ends);
         let way = (0..WAYS).find(is_it).unwrap_or_else(|| {
             let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
             let way = (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0);
             self.forgotten += u64::from(ways[way].take().is_some_and(|flow| is_fresh(&flow)));
-            self.hashes[set][way] = hash;
+            hashes[way] = hash;
             way
         });
-        let fresh = || Flow { ends, touched: at, state: T::default() };
-        let flow = ways[way].get_or_insert_with(fresh);
-        if (at - flow.touched).abs() > patience {
+        let flow = ways[way].get_or_insert_with(|| Flow { ends, touched: at, state: T::default() });
+        if !is_fresh(flow) {
             flow.state = T::default();
         }
         flow.touched = at;
         (&mut flow.state, is_low)
     }
+
+    /// The hash of the flow, and its set.
+    fn set(&self, from: &Endpoint, to: &Endpoint) -> (u32, usize) {
+        let hash = self.seed.of(from, to).0;
+        (hash, hash as usize % self.sets.len())
+    }
+}
+
+/// Both ends, the lower one first, and whether that is `from`.
+fn sorted(from: &Endpoint, to: &Endpoint) -> ([Endpoint; 2], bool) {
+    if from <= to { ([*from, *to], true) } else { ([*to, *from], false) }
 }
 
 #[cfg(test)]
@@ -84,6 +100,8 @@ mod tests {
     fn both_directions_are_one_flow_until_it_is_silent() {
         let mut flows = Flows::<u32>::new(64, Nanos(10));
         *flows.of(&end(1), &end(2), Nanos(0)).0 = 7;
+        assert!(flows.has(&end(2), &end(1), Nanos(10)) && !flows.has(&end(2), &end(1), Nanos(11)));
+        assert!(!flows.has(&end(1), &end(3), Nanos(0)));
         assert_eq!(flows.of(&end(2), &end(1), Nanos(10)), (&mut 7, false));
         assert_eq!(flows.of(&end(1), &end(2), Nanos(21)), (&mut 0, true));
     }

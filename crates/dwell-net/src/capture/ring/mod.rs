@@ -4,11 +4,11 @@
 //! | asked for | passes | is missed |
 //! |---|---|---|
 //! | [`Wanted::Handshakes`] | SYN, RST, ICMP errors that quote a segment, and 8 segments of the client after each SYN and SYN/ACK | an ACK that the client sends after 8 others |
-//! | [`Wanted::AllSegments`] | every TCP segment, the same ICMP errors | nothing of TCP |
+//! | [`Wanted::Throughout`] | every TCP segment, the same ICMP errors, and the datagrams of each flow of QUIC whose first packet (Initial, of versions 1 and 2) passed | flows of QUIC that were there before, or are silent for 120 s |
 //!
 //! The filter looks into VLAN, QinQ, MPLS, PPPoE, GRE, VXLAN and IP in IP, up to 24 headers; what lies deeper is
-//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and
-//! each costs.
+//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel
+//! runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and each costs.
 
 mod blocks;
 mod error;
@@ -50,8 +50,8 @@ pub struct RingConfig {
 pub enum Wanted {
     /// Those of TCP's handshakes.
     Handshakes,
-    /// All of TCP.
-    AllSegments,
+    /// All of TCP, and QUIC from its first packets on.
+    Throughout,
 }
 
 /// Who stamps the packets.

@@ -23,8 +23,7 @@ use dwell_core::Nanos;
 use dwell_core::tcp::continuous::FlowLimits;
 use dwell_core::tcp::{Limits, Observed};
 use given::Given;
-use output::{Outputs, ShipArgs, Targets};
-use std::net::SocketAddr;
+use output::{Scraped, ShipArgs, Targets};
 use std::path::PathBuf;
 use taken::Figures;
 
@@ -75,8 +74,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     handshakes: u32,
 
-    /// Tell round trips throughout connections too, by what follows the handshakes; live, every segment of TCP passes
-    /// then, and none of QUIC
+    /// Tell round trips throughout connections too, by what follows the handshakes, and those of QUIC
     #[arg(long)]
     continuous: bool,
 
@@ -84,17 +82,18 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 10.0, value_parser = super::local::seconds, requires = "continuous")]
     every: f64,
 
-    /// Write a line of CSV for each connection
+    /// Write a line of CSV for each connection; with --continuous the round trips beside it, of a.csv to a.round-trips.csv
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write a row of Parquet for each connection
+    /// Write a row of Parquet for each connection; with --continuous the round trips beside it likewise
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Serve histograms by network of servers (/24, /48) to Prometheus, at http://ADDRESS/metrics
-    #[arg(long, value_name = "ADDRESS")]
-    prometheus: Option<SocketAddr>,
+    /// Serve histograms by network (/24, /48) to Prometheus, at http://ADDRESS/metrics, or write them to a file
+    /// (*.prom) of its textfile collector
+    #[arg(long, value_name = "ADDRESS|FILE")]
+    prometheus: Option<Scraped>,
 
     /// Send flows by IPFIX, with the network delays of client and server that nProbe has
     #[arg(long, value_name = "HOST:PORT")]
@@ -133,15 +132,18 @@ impl WatchArgs {
             json: output.json,
             csv: self.csv.clone(),
             parquet: self.parquet.clone(),
-            prometheus: self.prometheus,
+            prometheus: self.prometheus.clone(),
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
             ship: self.ship.clone(),
             live: matches!(given, Given::Interface(_)),
+            continuous: self.continuous,
         };
+        let captures = if let Given::Files(files) = &given { &files[..] } else { &[] };
+        targets.spare(captures, output.plot.as_deref()).map_err(bad_argument)?;
         let (figures, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
-            Given::Files(files) => files::watch(files, self.observed(), Outputs::open(&targets)?)?,
+            Given::Files(files) => files::watch(files, self.observed(), &targets)?,
         };
         tell(&Told { probe, figures, account }, output)
     }
