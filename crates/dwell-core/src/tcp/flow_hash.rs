@@ -83,10 +83,13 @@ impl FlowSeed {
         self.sum([(number >> 32) as u32, number as u32])
     }
 
-    #[inline]
+    #[inline(always)]
     fn sum<const N: usize>(&self, words: [u32; N]) -> FlowHash {
-        let each = words.into_iter().zip(self.keys).map(|(word, key)| u64::from(word).wrapping_mul(key));
-        let upper = (each.fold(self.more, u64::wrapping_add) >> 32) as u32;
+        let mut sum = self.more;
+        for (word, key) in words.iter().zip(&self.keys) {
+            sum = sum.wrapping_add(u64::from(*word).wrapping_mul(*key));
+        }
+        let upper = (sum >> 32) as u32;
         // Turned into one another, each value into one: no two fall together by it, and neighbours part in all bits.
         let mixed = (upper ^ upper >> 16).wrapping_mul(0x85eb_ca6b);
         FlowHash(mixed ^ mixed >> 13)

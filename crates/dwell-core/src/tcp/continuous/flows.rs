@@ -6,8 +6,8 @@ use crate::unit::Nanos;
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
 const WAYS: usize = 4;
 
-#[derive(Debug)]
-pub(super) struct Flow<T> {
+#[derive(Clone, Debug)]
+struct Flow<T> {
     /// The ends, the lower one first.
     ends: [Endpoint; 2],
     touched: Nanos,
@@ -18,6 +18,8 @@ pub(super) struct Flow<T> {
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
+    /// The hashes of the flows of each set: close together, so that all others need no look.
+    hashes: Box<[[u32; WAYS]]>,
     sets: Box<[[Option<Flow<T>>; WAYS]]>,
     seed: FlowSeed,
     patience: Nanos,
@@ -28,6 +30,7 @@ impl<T: Default> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
         let sets = (flows / WAYS).max(1);
         Self {
+            hashes: vec![[0; WAYS]; sets].into_boxed_slice(),
             sets: (0..sets).map(|_| [const { None }; WAYS]).collect(),
             seed: FlowSeed::random(),
             patience,
@@ -43,36 +46,39 @@ impl<T: Default> Flows<T> {
     /// Whether anything is kept of the flow.
     pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
         let (ends, _) = sorted(from, to);
-        let mut ways = self.sets[self.set(from, to)].iter().flatten();
+        let (_, set) = self.set(from, to);
+        let mut ways = self.sets[set].iter().flatten();
         ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
     }
 
     /// What is kept of the flow, and whether `from` is the lower of its two ends.
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
         let (ends, is_low) = sorted(from, to);
-        let set = self.set(from, to);
-        let ways = &mut self.sets[set];
-        let is_it = |way: &Option<Flow<T>>| way.as_ref().is_some_and(|flow| flow.ends == ends);
-        let way = ways.iter().position(is_it).unwrap_or_else(|| {
-            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
-            (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0)
-        });
+        let (hash, set) = self.set(from, to);
+        let (ways, hashes) = (&mut self.sets[set], &mut self.hashes[set]);
         let patience = self.patience;
-        let kept = ways[way].take();
         let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
-        let state = match kept {
-            Some(flow) if flow.ends == ends && is_fresh(&flow) => flow.state,
-            Some(flow) => {
-                self.forgotten += u64::from(flow.ends != ends && is_fresh(&flow));
-                T::default()
-            }
-            None => T::default(),
-        };
-        (&mut ways[way].insert(Flow { ends, touched: at, state }).state, is_low)
+        let is_it =
+            |way: &usize| hashes[*way] == hash && ways[*way].as_ref().is_some_and(|flow| flow.ends == ends);
+        let way = (0..WAYS).find(is_it).unwrap_or_else(|| {
+            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
+            let way = (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0);
+            self.forgotten += u64::from(ways[way].take().is_some_and(|flow| is_fresh(&flow)));
+            hashes[way] = hash;
+            way
+        });
+        let flow = ways[way].get_or_insert_with(|| Flow { ends, touched: at, state: T::default() });
+        if !is_fresh(flow) {
+            flow.state = T::default();
+        }
+        flow.touched = at;
+        (&mut flow.state, is_low)
     }
 
-    fn set(&self, from: &Endpoint, to: &Endpoint) -> usize {
-        self.seed.of(from, to).0 as usize % self.sets.len()
+    /// The hash of the flow, and its set.
+    fn set(&self, from: &Endpoint, to: &Endpoint) -> (u32, usize) {
+        let hash = self.seed.of(from, to).0;
+        (hash, hash as usize % self.sets.len())
     }
 }
 

@@ -108,7 +108,7 @@ impl Tracker {
 
     fn is_old(&self, place: Place, now: Nanos) -> bool {
         let limit = if self.table.class(place) == Class::Held { HOLD } else { self.patience };
-        now - self.table.at(place).touched > limit
+        now - self.table.touched(place) > limit
     }
 
     /// The handshake between a segment's ends, unless it is too old.
@@ -188,11 +188,10 @@ impl Tracker {
     }
 
     fn touch(&mut self, place: Place, at: Nanos, class: Class) {
-        let progress = self.table.at_mut(place);
-        if at < progress.touched {
+        if at < self.table.touched(place) {
             self.counts.clock_backwards += 1;
         }
-        progress.touched = at;
+        self.table.touch(place, at);
         self.table.age(place, class);
     }
 }

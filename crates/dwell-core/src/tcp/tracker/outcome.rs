@@ -16,13 +16,12 @@ impl Progress {
         };
         let trusted = |half| if self.skewed { Half::Unknown } else { half };
         let (server_half, client_half) = (trusted(self.server_half), trusted(client_half));
-        let firsts = [self.syns.first(), self.answers.first()];
         Handshake {
             client: self.client,
             server: self.server,
             isn_client: self.isn_client,
             isn_server,
-            first_at: firsts.into_iter().flatten().min().unwrap_or(self.touched),
+            first_at: self.begun(),
             syn_at: self.syns.first(),
             server_half,
             client_half,

@@ -14,8 +14,6 @@ const FIRST_WINDOW: u32 = 1 << 20;
 pub(super) struct Progress {
     pub(super) client: Endpoint,
     pub(super) server: Endpoint,
-    /// When its last segment passed.
-    pub(super) touched: Nanos,
     pub(super) syns: Asked,
     pub(super) answers: Asked,
     pub(super) early: Option<Early>,
@@ -65,7 +63,6 @@ impl Progress {
         let mut progress = Self {
             client,
             server,
-            touched: segment.at,
             syns: Asked::default(),
             answers: Asked::default(),
             early: None,
@@ -125,6 +122,11 @@ impl Progress {
         for (flag, _) in said.into_iter().filter(|(_, is_so)| *is_so) {
             self.flags.set(flag);
         }
+    }
+
+    /// When the first of its segments passed, of which there is one at least.
+    pub(super) fn begun(&self) -> Nanos {
+        [self.syns.first(), self.answers.first()].into_iter().flatten().min().unwrap_or_default()
     }
 
     pub(super) const fn ends(&self) -> (&Endpoint, &Endpoint) {

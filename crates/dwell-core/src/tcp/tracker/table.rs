@@ -4,6 +4,7 @@ use super::super::{Endpoint, FlowHash, FlowSeed};
 use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
+use crate::unit::Nanos;
 
 /// How far a handshake is. Nobody of one class takes a place from another class that has no more than its share.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,6 +45,8 @@ const LOOKED_AT: usize = 16;
 /// whoever is moved among others of its age touches these too.
 #[derive(Debug)]
 struct Node {
+    /// When its last segment passed.
+    touched: Nanos,
     flow: FlowHash,
     /// The next in the bucket, or the next free place.
     chain: u32,
@@ -123,6 +126,15 @@ impl Table {
         None
     }
 
+    /// When its last segment passed.
+    pub(super) fn touched(&self, place: Place) -> Nanos {
+        self.nodes[place.0 as usize].touched
+    }
+
+    pub(super) fn touch(&mut self, place: Place, at: Nanos) {
+        self.nodes[place.0 as usize].touched = at;
+    }
+
     pub(super) fn at(&self, place: Place) -> &Progress {
         &self.known[place.0 as usize]
     }
@@ -166,13 +178,14 @@ impl Table {
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
     pub(super) fn insert(&mut self, progress: Progress, class: Class) {
+        let touched = progress.begun();
         let (client, server) = progress.ends();
         let flow = self.seed.of(client, server);
         let bucket = self.bucket(flow);
         let crowd = self.crowds.enter(client, server);
         self.pending.add(flow);
         let chain = self.buckets[bucket];
-        let node = Node { flow, chain, older: NONE, younger: NONE, crowd, class };
+        let node = Node { touched, flow, chain, older: NONE, younger: NONE, crowd, class };
         let at = if self.free == NONE {
             self.nodes.push(node);
             self.known.push(progress);
