@@ -1,5 +1,6 @@
 //! Where a packet's time goes: the command.
 
+mod captures;
 mod cli;
 mod failure;
 mod figure;
@@ -8,6 +9,7 @@ mod picture;
 mod run;
 mod screen;
 mod target;
+mod terminal;
 mod verb;
 mod warehouse;
 mod waterfall;

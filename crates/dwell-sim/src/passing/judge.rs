@@ -5,6 +5,7 @@ use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// How one kind of half was told, over many handshakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,9 +23,10 @@ pub struct HalfTally {
     pub hidden: u64,
     /// Told as a bound that holds.
     pub bounded: u64,
-    /// Told as one of two.
+    /// Told as one of two, of which one is true, or what is true lies between them: a SYN/ACK that a timer repeats comes
+    /// after the SYN's answer was lost, and before the answer to the SYN's repetition.
     pub withheld: u64,
-    /// Told as one of two of which neither is true.
+    /// Told as one of two, and what is true is neither of them, nor between them.
     pub neither: u64,
     /// Connections in which it cannot be known, by the reason.
     pub unknowable: BTreeMap<WhyUnknown, u64>,
@@ -150,7 +152,7 @@ impl Judge {
                     *count += 1;
                 }
             }
-            if verdict == Verdict::Wrong {
+            if matches!(verdict, Verdict::Wrong | Verdict::Neither) {
                 let truth = Box::new(case.truth.clone());
                 self.wrong.push(Wrong::Half { half, said: Box::new(*said), truth });
             }
@@ -205,6 +207,10 @@ impl Judge {
     }
 }
 
+fn between(one: Nanos, other: Nanos) -> RangeInclusive<Nanos> {
+    one.min(other)..=one.max(other)
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Nothing,
@@ -227,7 +233,13 @@ impl Verdict {
             Half::Exact(_) => Self::Lucky,
             Half::AtMost(value) if value < truth.least => Self::Wrong,
             Half::AtMost(_) => Self::Bounded,
-            Half::OneOf(one, other) if right(&one) || right(&other) => Self::Withheld,
+            // Where no answer passed there is no value to hold it against.
+            Half::OneOf(..) if truth.values.is_empty() => Self::Withheld,
+            Half::OneOf(one, other)
+                if truth.values.iter().any(|value| between(one, other).contains(value)) =>
+            {
+                Self::Withheld
+            }
             Half::OneOf(..) => Self::Neither,
         }
     }

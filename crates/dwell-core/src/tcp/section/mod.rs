@@ -13,11 +13,11 @@ mod order;
 mod split;
 mod summary;
 
-pub use blame::Blame;
+pub use blame::{Blame, NoBlame, Reach};
 pub use connection::{Connection, Ends, Sight};
 pub use course::Course;
 pub use estimate::Estimate;
-pub use nat::NatJoin;
+pub use nat::{NatCounts, NatJoin};
 pub use order::{Order, Votes};
 pub use split::{Place, RESOLUTION, Section, SectionQuality, split};
 pub use summary::Summary;

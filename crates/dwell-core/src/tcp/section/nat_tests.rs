@@ -1,5 +1,5 @@
 use super::super::{Connection, Ends, Sight};
-use super::{NatJoin, WINDOW};
+use super::{NatCounts, NatJoin, WINDOW};
 use crate::tcp::{Endpoint, Flag, Flags, Half, Quality};
 use crate::unit::Nanos;
 
@@ -17,11 +17,11 @@ fn seen(client: u8, isn: u32, at: Nanos, probes: &[usize]) -> Connection {
 }
 
 fn joined(probes: usize, offered: Vec<Connection>) -> (Vec<Connection>, u64, u64) {
-    let mut join = NatJoin::new(probes);
-    let mut out: Vec<Connection> = offered.into_iter().filter_map(|one| join.offer(one)).collect();
-    join.finish(|one| out.push(one));
+    let (mut join, mut out) = (NatJoin::new(probes), Vec::new());
+    offered.into_iter().for_each(|one| join.offer(one, &mut |one| out.push(one)));
+    join.finish(&mut |one| out.push(one));
     out.sort_by_key(|one| (one.ends, one.first_at));
-    (out, join.joined(), join.refused())
+    (out, join.counts().joined, join.counts().refused)
 }
 
 #[test]
@@ -39,7 +39,9 @@ fn rewritten_addresses_are_joined_and_flagged() {
 #[test]
 fn what_is_whole_is_not_kept() {
     let whole = seen(1, 7, Nanos(10), &[0, 1]);
-    assert_eq!(NatJoin::new(2).offer(whole.clone()), Some(whole));
+    let mut out = Vec::new();
+    NatJoin::new(2).offer(whole.clone(), &mut |one| out.push(one));
+    assert_eq!(out, [whole]);
 }
 
 #[test]
@@ -56,4 +58,45 @@ fn the_same_numbers_at_another_time_are_another_connection() {
     let offered = vec![seen(1, 7, Nanos(10), &[0]), seen(2, 7, later, &[1])];
     let (out, matches, refused) = joined(2, offered);
     assert_eq!((out.len(), matches, refused), (2, 0, 0));
+}
+
+#[test]
+fn packet_time_settles_what_waits() {
+    let (mut join, mut out) = (NatJoin::new(2), Vec::new());
+    let second = |number: i64| Nanos::from_secs(number);
+    let offered = [
+        seen(1, 7, second(0), &[0]),
+        seen(1, 8, second(100), &[0]),
+        seen(2, 8, second(200), &[1]),
+        seen(2, 7, second(300), &[1]),
+    ];
+    for (one, waiting) in offered.into_iter().zip([1, 2, 2, 3]) {
+        join.pass(one.first_at, &mut |one| out.push(one));
+        join.offer(one, &mut |one| out.push(one));
+        // The first is settled when the third comes, 200 s after it; the pair waits for the window after its last.
+        assert_eq!(join.count, waiting);
+    }
+    assert_eq!(out.iter().map(|one| one.sights.len()).collect::<Vec<_>>(), [1]);
+    join.pass(second(321), &mut |one| out.push(one));
+    assert_eq!(out.iter().map(|one| one.sights.len()).collect::<Vec<_>>(), [1, 2]);
+    join.finish(&mut |one| out.push(one));
+    assert_eq!((join.count, join.ages.len(), join.waiting.len()), (0, 0, 0));
+    assert_eq!(join.counts(), NatCounts { joined: 1, refused: 0, aged: 2, crowded: 0 });
+}
+
+#[test]
+fn too_many_make_place_the_oldest_first() {
+    let (mut join, mut out) = (NatJoin::bounded(2, 10), Vec::new());
+    for number in 0..1_000u32 {
+        join.offer(seen(1, number, Nanos(number.into()), &[0]), &mut |one| out.push(one));
+        assert!(join.count <= 10 && join.waiting.len() == join.ages.len());
+    }
+    let isns: Vec<u32> = out.iter().map(|one| one.ends.isn_client).collect();
+    assert_eq!(isns, (0..990).collect::<Vec<_>>());
+    // A match of one that is still there is made, of one that is gone is not.
+    join.offer(seen(2, 995, Nanos(1_000), &[1]), &mut |one| out.push(one));
+    join.offer(seen(2, 5, Nanos(1_001), &[1]), &mut |one| out.push(one));
+    join.finish(&mut |one| out.push(one));
+    assert_eq!(join.counts(), NatCounts { joined: 1, refused: 0, aged: 8, crowded: 992 });
+    assert_eq!(out.len(), 1_001);
 }

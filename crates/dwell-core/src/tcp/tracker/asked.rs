@@ -13,6 +13,11 @@ const COPY: Nanos = Nanos::from_millis(10);
 /// time-out is 1 s (RFC 6298, 2.1), and a timer may be a little early.
 pub(super) const TIMEOUT: Nanos = Nanos::from_millis(990);
 
+/// Of two that pass closer than this the second may overtake the first behind the probe. Then the answer to the first
+/// names the second, which its sender has heard by then. A server's answer to a repeated SYN and what its own timer
+/// repeats are that close.
+const OVERTAKING: Nanos = Nanos::from_millis(200);
+
 /// The segments of one kind that ask for the same answer: a SYN, or a SYN/ACK, and its repetitions.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Asked {
@@ -28,6 +33,8 @@ pub(super) struct Asked {
     stamped: bool,
     /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
     telling: bool,
+    /// The last one came too long after the one before it to overtake it.
+    apart: bool,
 }
 
 /// Which of those that asked was answered.
@@ -64,6 +71,7 @@ impl Asked {
             repeated: false,
             stamped: value.is_some(),
             telling: value.is_some(),
+            apart: true,
         }
     }
 
@@ -88,6 +96,7 @@ impl Asked {
         }
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.telling &= value.is_some_and(|value| is_newer(value, self.newest_value));
+        self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
@@ -132,7 +141,7 @@ impl Asked {
         // Some send no echo but 0, which then names nothing.
         match (self.count, echo.filter(|echo| *echo != 0 || self.newest_value == 0)) {
             (0, _) => Which::Unknown,
-            (_, Some(echo)) if self.telling && echo == self.newest_value => Which::Newest,
+            (_, Some(echo)) if self.telling && echo == self.newest_value && self.apart => Which::Newest,
             (_, Some(echo)) if self.telling && is_newer(echo, self.newest_value) => Which::Later,
             (_, Some(echo)) if self.telling && is_newer(self.first_value, echo) => Which::Unseen,
             _ if self.repeated => Which::Any,

@@ -20,7 +20,7 @@ pub(super) use asked::is_newer;
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, FlowHash, Half, Handshake, Segment, TcpFlags};
+use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
 use progress::Progress;
@@ -43,6 +43,12 @@ impl Tracker {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { table: Table::new(limits.handshakes), patience: limits.patience, counts: Counts::default() }
+    }
+
+    /// The keys of its flows' hashes.
+    #[must_use]
+    pub const fn seed(&self) -> &FlowSeed {
+        self.table.seed()
     }
 
     /// Whether a segment of this flow, without SYN and RST, may matter to a handshake in progress. It may say yes of one

@@ -1,14 +1,11 @@
 //! Captures, each of one place, joined here: as a warehouse would, without one.
 
 use super::source::Source;
-use crate::failure::bad_argument;
-use anyhow::{Result, anyhow};
-use dwell_core::capture::ReadError;
+use crate::captures::Captures;
+use anyhow::Result;
 use dwell_core::tcp::section::{Connection, Ends, Sight};
 use dwell_core::tcp::{Handshake, Limits, Observed};
-use dwell_net::capture::{End, File};
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Reads all, and joins.
@@ -16,13 +13,6 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
     let mut connections: HashMap<Ends, Connection> = HashMap::new();
     let (mut lone, mut twice, mut remarks) = (0u64, 0u64, Vec::new());
     for (probe, (name, file)) in files.iter().enumerate() {
-        // A name that stands for nothing is a mistake in the arguments; what a file holds is not.
-        let failed = |error| {
-            let is_missing =
-                matches!(&error, ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound);
-            let failure = anyhow!("{} {error}", file.display());
-            if is_missing { bad_argument(failure) } else { failure }
-        };
         let mut observed = Observed::new(Limits::default());
         let mut take = |handshake: Handshake| {
             let Some(ends) = Ends::of(&handshake) else {
@@ -39,20 +29,13 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
                 connection.sights.push(Sight::of(probe, &handshake));
             }
         };
-        let account = File::open(file)
-            .and_then(|mut opened| opened.each(&mut |captured| observed.see(&captured, &mut take)))
-            .map_err(failed)?;
+        let captures = Captures::open(std::slice::from_ref(file))?;
+        remarks.extend(captures.each(&mut |captured| observed.see(&captured, &mut take))?);
         let seen = observed.finish(&mut take);
-        let packets = account.packets;
-        match account.end {
-            End::Whole => {}
-            End::CutOff => remarks.push(format!("{name} is cut off after {packets} whole packets")),
-            End::Damaged => remarks.push(format!("{name} is damaged after {packets} whole packets")),
-        }
         let skipped: Vec<String> =
             seen.skipped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         if !skipped.is_empty() {
-            remarks.push(format!("{name}: of {packets} packets skipped: {}", skipped.join(", ")));
+            remarks.push(format!("{name}: of {} packets skipped: {}", seen.packets, skipped.join(", ")));
         }
     }
     if lone > 0 {

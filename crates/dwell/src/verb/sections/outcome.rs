@@ -4,11 +4,12 @@ use super::By;
 use super::lines::Lines;
 use super::source::Source;
 use anyhow::Result;
-use dwell_core::Nanos;
 use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
-    Blame, Connection, Course, NatJoin, Order, Place, Section, SectionQuality, Summary, Votes, split,
+    Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
+    Votes, split,
 };
+use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -23,8 +24,7 @@ pub(super) struct Outcome {
     pinned: bool,
     votes: Votes,
     connections: u64,
-    nat: u64,
-    ambiguous: u64,
+    nat: NatCounts,
     pub(super) sections: BTreeMap<(Place, Place), (Summary, Course)>,
     pub(super) groups: BTreeMap<(Place, Place, String), Summary>,
 }
@@ -37,8 +37,7 @@ impl Outcome {
             pinned,
             votes: Votes::new(probes.len()),
             connections: 0,
-            nat: 0,
-            ambiguous: 0,
+            nat: NatCounts::default(),
             sections: BTreeMap::new(),
             groups: BTreeMap::new(),
             probes,
@@ -67,12 +66,10 @@ impl Outcome {
         let mut join = NatJoin::new(self.probes.len());
         let votes = &mut self.votes;
         source.each(&mut |connection| {
-            if let Some(connection) = join.offer(connection) {
-                votes.hear(&connection);
-            }
+            join.offer(connection, &mut |connection| votes.hear(&connection));
             if votes.connections() < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        join.finish(|connection| votes.hear(&connection));
+        join.finish(&mut |connection| votes.hear(&connection));
         self.order = votes.order();
         Ok(())
     }
@@ -91,20 +88,23 @@ impl Outcome {
     ) -> Result<()> {
         let mut join = NatJoin::new(self.probes.len());
         let mut written = Ok(());
-        source.each(&mut |connection| {
-            if let Some(connection) = join.offer(connection).filter(&mut *wanted) {
-                written = self.hear(&connection, lines);
-            }
-            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        join.finish(|connection| {
+        let mut hear = |connection: Connection| {
             if written.is_ok() && wanted(&connection) {
                 written = self.hear(&connection, lines);
             }
+            written.is_ok()
+        };
+        source.each(&mut |connection| {
+            let mut goes_on = true;
+            join.offer(connection, &mut |connection| goes_on &= hear(connection));
+            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        join.finish(&mut |connection| {
+            hear(connection);
         });
-        self.nat += join.joined();
-        self.ambiguous += join.refused();
-        written
+        written?;
+        self.nat = self.nat.with(join.counts());
+        Ok(())
     }
 
     fn hear(&mut self, connection: &Connection, lines: &mut Lines) -> Result<()> {
@@ -139,15 +139,16 @@ impl Outcome {
             .collect()
     }
 
-    /// Which of them is to blame.
-    pub(super) fn blame(&self) -> Option<((Place, Place), Blame)> {
+    /// Which of them is to blame, and if none is, why.
+    pub(super) fn blame(&self) -> Result<Blame, NoBlame> {
+        let none = (Summary::default(), Course::default());
         let path = self.path();
-        let known: Option<Vec<(&Summary, &Course)>> = path
+        let known: Vec<(&Summary, &Course)> = path
             .iter()
-            .map(|ends| self.sections.get(ends).map(|(summary, course)| (summary, course)))
+            .map(|ends| self.sections.get(ends).unwrap_or(&none))
+            .map(|(summary, course)| (summary, course))
             .collect();
-        let blame = Blame::among(&known?)?;
-        Some((path[blame.section], blame))
+        Blame::among(&known)
     }
 
     /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.
@@ -172,12 +173,18 @@ impl Outcome {
         };
         line(format!(
             "{} connections, {} of them joined by their sequence numbers alone (NAT)",
-            self.connections, self.nat
+            self.connections, self.nat.joined
         ));
-        if self.ambiguous > 0 {
+        if self.nat.refused > 0 {
             line(format!(
                 "{} times such a match was refused: one place saw the same numbers more than once",
-                self.ambiguous
+                self.nat.refused
+            ));
+        }
+        if self.nat.crowded > 0 {
+            line(format!(
+                "{} connections that not every place saw gave way to others before a match could come",
+                self.nat.crowded
             ));
         }
         let wrong: u64 =
@@ -218,14 +225,6 @@ fn group(by: By, connection: &Connection, section: &Section) -> String {
     match by {
         By::Prefix if section.from == Place::Client => Prefix::of(connection.ends.client.address).to_string(),
         By::Prefix => Prefix::of(connection.ends.server.address).to_string(),
-        By::Minute => minute(connection.first_at),
+        By::Minute => Minute::of(connection.first_at).to_string(),
     }
-}
-
-/// The minute of an instant, in UTC.
-fn minute(at: Nanos) -> String {
-    let minutes = at.0.div_euclid(60_000_000_000);
-    let day = dwell_store::warehouse::Day::of(at);
-    let of_day = minutes.rem_euclid(1_440);
-    format!("{day} {:02}:{:02}", of_day / 60, of_day % 60)
 }

@@ -2,7 +2,7 @@
 
 use super::output::Outputs;
 use super::throughout::Throughout;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Summary};
 
@@ -19,11 +19,13 @@ pub(super) struct Figures {
 pub(super) struct Taken {
     pub(super) figures: Figures,
     outputs: Outputs,
+    /// Packets of which the outputs know that the kernel dropped them.
+    dropped: u64,
 }
 
 impl Taken {
     pub(super) fn by(outputs: Outputs) -> Self {
-        Self { figures: Figures::default(), outputs }
+        Self { figures: Figures::default(), outputs, dropped: 0 }
     }
 
     pub(super) fn handshake(&mut self, handshake: &Handshake) -> Result<()> {
@@ -36,12 +38,24 @@ impl Taken {
         self.outputs.round_trips(told)
     }
 
+    /// The kernel dropped so many packets since the beginning.
+    pub(super) fn dropped(&mut self, packets: u64) -> Result<()> {
+        let since = packets - self.dropped;
+        self.dropped = packets;
+        if since == 0 { Ok(()) } else { self.outputs.dropped(since) }
+    }
+
+    /// Whether all that is written is read by nobody any more.
+    pub(super) fn is_unread(&self) -> bool {
+        self.outputs.are_unread()
+    }
+
     pub(super) fn flush(&mut self) -> Result<()> {
         self.outputs.flush()
     }
 
     pub(super) fn finish(self) -> Result<Figures> {
-        self.outputs.finish().context("cannot write what was found")?;
+        self.outputs.finish()?;
         Ok(self.figures)
     }
 }

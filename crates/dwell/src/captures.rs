@@ -1,0 +1,52 @@
+//! Captures of one place, as every verb reads them.
+
+use crate::failure::bad_argument;
+use anyhow::{Error, Result, anyhow};
+use dwell_core::capture::{Captured, ReadError};
+use dwell_net::capture::{Account, End, File, Merged};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Captures of one place, open: to be read as one, in the order of their packets' times.
+pub(crate) struct Captures<'a> {
+    files: &'a [PathBuf],
+    opened: Vec<File>,
+}
+
+impl<'a> Captures<'a> {
+    /// Opens all, `-` being standard input.
+    pub(crate) fn open(files: &'a [PathBuf]) -> Result<Self> {
+        let open = |file: &PathBuf| File::open(file).map_err(|error| failed(file, error));
+        Ok(Self { files, opened: files.iter().map(open).collect::<Result<_>>()? })
+    }
+
+    /// Calls `see` with each packet, and tells what is wrong with the captures.
+    pub(crate) fn each(mut self, see: &mut impl FnMut(Captured<'_>)) -> Result<Vec<String>> {
+        let accounts = if let [one] = &mut self.opened[..] {
+            vec![one.each(see).map_err(|error| failed(&self.files[0], error))?]
+        } else {
+            let read = Merged::of(self.opened).each(see);
+            read.map_err(|(which, error)| failed(&self.files[which], error))?
+        };
+        Ok(self.files.iter().zip(&accounts).flat_map(|(file, account)| remarks(file, account)).collect())
+    }
+}
+
+/// A name that stands for nothing is a mistake in the arguments; what a file holds is not.
+fn failed(file: &Path, error: ReadError) -> Error {
+    let is_missing = matches!(&error, ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound);
+    let failure = anyhow!("{} {error}", file.display());
+    if is_missing { bad_argument(failure) } else { failure }
+}
+
+fn remarks(file: &Path, account: &Account) -> Vec<String> {
+    let (name, packets) = (file.display(), account.packets);
+    let end = match account.end {
+        End::Whole => None,
+        End::CutOff => Some(format!("{name} is cut off after {packets} whole packets")),
+        End::Damaged => Some(format!("{name} is damaged after {packets} whole packets")),
+    };
+    let timeless = (account.timeless > 0)
+        .then(|| format!("{name}: {} packets have no time, and are of no use", account.timeless));
+    end.into_iter().chain(timeless).collect()
+}
