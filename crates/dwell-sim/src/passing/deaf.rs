@@ -23,8 +23,8 @@ pub enum Deafness {
 }
 
 /// So long after the client's first segment a reader may wait where something was repeated, or is missing. A handshake
-/// of three segments, each once, is over with the third.
-const WAIT: Nanos = Nanos::from_millis(200);
+/// of three segments, each once, is over with the third, be it an ACK or an RST.
+pub(super) const WAIT: Nanos = Nanos::from_millis(200);
 
 /// Timers may be a little early.
 const SOONEST: Nanos = Nanos(SOONEST_REPETITION.0 - 10_000_000);
@@ -54,8 +54,9 @@ fn over(passed: &[Passing<'_>]) -> Option<Nanos> {
         let of_kind = passed.iter().filter(|passing| passing.is(kind) && passing.at < third.at);
         of_kind.map(|passing| passing.at).collect()
     };
+    let is_reset = third.segment.is_some_and(|segment| segment.flags.has(TcpFlags::RST));
     let is_whole = match (&before(Kind::Syn)[..], &before(Kind::SynAck)[..]) {
-        ([syn], [answer]) => third.is(Kind::Ack) && syn < answer && *answer - *syn < SOONEST,
+        ([syn], [answer]) => (third.is(Kind::Ack) || is_reset) && syn < answer && *answer - *syn < SOONEST,
         _ => false,
     };
     Some(if is_whole { third.at } else { third.at + WAIT })

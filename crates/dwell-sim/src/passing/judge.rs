@@ -1,6 +1,5 @@
 //! What a reader says of handshakes, held against the truth.
 
-use super::deaf::Deafness;
 use super::truth::{HalfTruth, Truth, WhyUnknown};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
@@ -140,11 +139,9 @@ impl Judge {
             case.established = true;
         }
         let halves = [said.server_half, said.client_half, said.total];
-        let no_reader_could_know =
-            matches!(case.truth.deafness, Some(Deafness::Hidden | Deafness::ShownLater));
         for (index, ((half, truth), told)) in case.truth.halves().into_iter().zip(halves).enumerate() {
             let verdict = match Verdict::of(told, truth) {
-                Verdict::Wrong if no_reader_could_know => Verdict::Hidden,
+                Verdict::Wrong if case.truth.is_hidden() => Verdict::Hidden,
                 verdict => verdict,
             };
             let first = verdict != Verdict::Found || !case.found[index];

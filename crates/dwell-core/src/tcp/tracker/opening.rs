@@ -94,8 +94,12 @@ impl Tracker {
         }
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
-            if progress.acknowledges_previous(answer) {
+            let is_near = !progress.is_client(&answer.from) && progress.acknowledges_unseen_data(answer);
+            if progress.acknowledges_previous(answer) || is_near && class == Class::Over {
                 self.counts.late += 1;
+            } else if is_near {
+                progress.skewed = true;
+                self.counts.wrong_acknowledgments += 1;
             } else if matches!(class, Class::Over | Class::Stray) {
                 self.counts.stray_syn_acks += 1;
                 self.replace(place, Progress::stray(answer), Class::Stray, take);
@@ -140,6 +144,9 @@ impl Tracker {
                 progress.answered_again(answer);
                 progress.flags.set(Flag::OutOfOrder);
                 self.counts.repeated_syn_acks += 1;
+            } else if progress.mirrored && progress.answers.is_copy(answer) {
+                progress.copied_late(answer.at, early.at);
+                self.counts.duplicates += 1;
             } else {
                 progress.spare_answers = progress.spare_answers.saturating_add(1);
                 self.counts.late += 1;

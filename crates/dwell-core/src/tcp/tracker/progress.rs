@@ -9,6 +9,10 @@ use crate::unit::Nanos;
 /// which not all passed, but not a number that is near by chance.
 const FIRST_WINDOW: u32 = 1 << 20;
 
+/// Data on a SYN that did not pass is presumed to be no more than an Ethernet frame holds: a number that is further off
+/// is another connection's.
+const UNSEEN_DATA: u32 = 1_500;
+
 /// What is known of a handshake so far.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
@@ -154,6 +158,11 @@ impl Progress {
         segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
     }
 
+    /// Whether it acknowledges the SYN and data that this one did not carry: it repeats a Fast Open's, which did not pass.
+    pub(super) fn acknowledges_unseen_data(&self, segment: &Segment) -> bool {
+        segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= UNSEEN_DATA
+    }
+
     /// Whether it acknowledges the SYN of the connection that these ports had before.
     pub(super) fn acknowledges_previous(&self, segment: &Segment) -> bool {
         let beyond = |isn: u32| segment.acknowledgment.wrapping_sub(isn.wrapping_add(1));
@@ -172,7 +181,7 @@ impl Progress {
 
     /// Whether a SYN without data repeats the one, with data, that the SYN/ACK answers (RFC 7413, 4.1.3).
     pub(super) fn is_repeated_bare(&self, syn: &Segment) -> bool {
-        syn.payload == 0 && (1..=u32::from(u16::MAX)).contains(&self.isn_client.wrapping_sub(syn.sequence))
+        syn.payload == 0 && (1..=UNSEEN_DATA).contains(&self.isn_client.wrapping_sub(syn.sequence))
     }
 
     /// That SYN: which of them was answered is not known.
@@ -193,6 +202,7 @@ impl Progress {
         self.isn_client = syn.sequence;
         self.syns = Asked::once(syn);
         self.judge_again();
+        self.deaf |= self.syns.names_unseen(self.answer_echo);
     }
 
     /// The SYN/ACK, or another one with another number: of a server that keeps no state, or lost it.
@@ -208,6 +218,7 @@ impl Progress {
         } else {
             self.answers.another(answer);
         }
+        self.deaf |= self.syns.names_unseen(self.answer_echo);
         self.judge_server(answer.at, self.answer_echo);
     }
 
@@ -224,10 +235,18 @@ impl Progress {
     /// The SYN/ACK once more.
     pub(super) fn answered_again(&mut self, answer: &Segment) {
         *self = self.settled();
-        self.deaf |= self.syns.answered(echo(answer)) == Which::Later;
+        self.deaf |= self.syns.names_unseen(echo(answer));
         self.answers.again(answer);
         self.flags.set(Flag::SynAckRepeated);
         self.note_uncaused(answer.at);
+    }
+
+    /// A mirror's copy of the SYN/ACK after the client's first segment. If it had one before that, that one was another.
+    pub(super) fn copied_late(&mut self, at: Nanos, third: Nanos) {
+        match self.seen_again {
+            Some(other) if other <= third => self.answers.another_like_it(other),
+            _ => self.seen_again = Some(at),
+        }
     }
 
     /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.

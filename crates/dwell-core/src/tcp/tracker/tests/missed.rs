@@ -51,6 +51,18 @@ fn behind_a_mirror_four_equal_syn_acks_are_two() {
 }
 
 #[test]
+fn behind_a_mirror_copies_that_come_after_the_ack_show_two_syn_acks() {
+    let early = [syn(0), syn(20), syn(S), syn(S + 20), syn_ack(S + 108), syn_ack(S + 115), ack(S + 216)];
+    let late = [syn_ack(S + 282), syn_ack(S + 342), ack(S + 380)];
+    assert_eq!(only(&early).client_half, exact(108));
+    assert_eq!(only(&[&early[..], &late[..]].concat()).client_half, one_of(101, 108));
+    // One copy only is late.
+    let [first, copy] = [syn_ack(S + 108), syn_ack(S + 220)];
+    let told = only(&[&early[..4], &[first, ack(S + 216), copy, ack(S + 240)]].concat());
+    assert_eq!((told.client_half, told.syn_acks), (exact(108), 1));
+}
+
+#[test]
 fn more_syn_acks_than_the_syn_can_have_caused_leave_both_halves_open() {
     // A SYN was missed, and one of these is the timer's.
     let told = only(&[syn(0), syn_ack(4_500), syn_ack(6_600), ack(11_400)]);
@@ -98,6 +110,14 @@ fn a_fast_opens_syn_repeated_without_its_data_is_of_the_same_connection() {
     // And when all is over.
     let (told, counts) = counted(&[answer(-916), third, with_data(third, 10), syn(S), answer(S + 900)]);
     assert_eq!((told.len(), counts.late), (1, 2));
+}
+
+#[test]
+fn a_fast_open_of_which_the_repeated_syn_alone_passes_is_told_once_and_not_trusted() {
+    let answer = |at| Segment { acknowledgment: ISN_C + 301, ..syn_ack(at) };
+    let third = |at| Segment { sequence: ISN_C + 301, ..ack(at) };
+    let told = only(&[syn(0), answer(50), third(200), answer(S), third(S + 130)]);
+    assert_eq!((told.isn_client, told.total), (ISN_C, Half::Unknown));
 }
 
 #[test]
