@@ -3,9 +3,10 @@
 use super::super::{Half, Segment};
 use crate::unit::Nanos;
 
-/// Two equal segments closer than this are one that was seen twice. No sender repeats so soon: the first time-out is
-/// 1 s (RFC 6298, 2.1), Linux' shortest 200 ms; the copies of a mirror, or of a router's two sides, come within a few
-/// milliseconds at most.
+/// Two equal SYNs closer than this are one that was seen twice. No sender repeats so soon: the first time-out is 1 s
+/// (RFC 6298, 2.1), Linux' shortest 200 ms; the copies of a mirror, or of a router's two sides, come within a few
+/// milliseconds at most. Of two equal SYN/ACKs one may answer a SYN, the other be sent by the server's timer: they are
+/// one where a SYN was seen twice.
 const COPY: Nanos = Nanos::from_millis(10);
 
 /// An answer that took so long may be a repetition, of which the first was lost before it came here: its sender's first
@@ -99,6 +100,14 @@ impl Asked {
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
+        self.count = self.count.saturating_add(1);
+        self.repeated = true;
+    }
+
+    /// The newest was one more, although it equals the one before it.
+    pub(super) fn another_like_it(&mut self, at: Nanos) {
+        self.newest = at;
+        self.telling = false;
         self.count = self.count.saturating_add(1);
         self.repeated = true;
     }

@@ -4,11 +4,10 @@ use super::By;
 use super::lines::Lines;
 use super::source::Source;
 use anyhow::Result;
-use dwell_core::Nanos;
 use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
-    Blame, Connection, Course, NatCounts, NatJoin, Order, Place, Section, SectionQuality, Summary, Votes,
-    split,
+    Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
+    Votes, split,
 };
 use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
@@ -140,15 +139,16 @@ impl Outcome {
             .collect()
     }
 
-    /// Which of them is to blame.
-    pub(super) fn blame(&self) -> Option<((Place, Place), Blame)> {
+    /// Which of them is to blame, and if none is, why.
+    pub(super) fn blame(&self) -> Result<Blame, NoBlame> {
+        let none = (Summary::default(), Course::default());
         let path = self.path();
-        let known: Option<Vec<(&Summary, &Course)>> = path
+        let known: Vec<(&Summary, &Course)> = path
             .iter()
-            .map(|ends| self.sections.get(ends).map(|(summary, course)| (summary, course)))
+            .map(|ends| self.sections.get(ends).unwrap_or(&none))
+            .map(|(summary, course)| (summary, course))
             .collect();
-        let blame = Blame::among(&known?)?;
-        Some((path[blame.section], blame))
+        Blame::among(&known)
     }
 
     /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.
