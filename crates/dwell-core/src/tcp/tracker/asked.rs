@@ -165,6 +165,8 @@ impl Asked {
         match which {
             Which::Newest if newest >= TIMEOUT => Half::AtMost(newest),
             Which::Newest if newest >= Nanos::ZERO => Half::Exact(newest),
+            // The newest was answered before, unseen, or not at all.
+            Which::Any if newest.min(first) >= TIMEOUT => Half::AtMost(newest.max(first)),
             Which::Any if newest.min(first) >= Nanos::ZERO => {
                 Half::OneOf(newest.min(first), newest.max(first))
             }
