@@ -172,7 +172,7 @@ fn tell(told: &Told, output: &Output) -> Result<()> {
     let account = table::account(&told.account);
     let summary = &told.figures.handshakes;
     if summary.handshakes() == 0 && told.figures.throughout.rows().next().is_none() {
-        bail!("no TCP handshake passed {}: {}", told.probe, account.replace('\n', "; "));
+        bail!("no TCP handshake passed {}: {}", told.probe, account.trim_end().replace('\n', "; "));
     }
     if output.json {
         eprint!("{account}");
