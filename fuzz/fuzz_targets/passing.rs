@@ -117,5 +117,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let became = throughout.samples();
     assert_eq!(became.samples, counted);
-    assert_eq!(became.samples + became.crowded_samples, samples);
+    // Which flows are forgotten for others is another matter each time.
+    if continuous.forgotten() + quic.forgotten() + became.forgotten_flows == 0 {
+        assert_eq!(became.samples + became.crowded_samples, samples);
+    }
 });

@@ -14,10 +14,3 @@ struct __sk_buff {
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_endian.h>
-
-typedef _Bool bool;
-enum { false, true };
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;

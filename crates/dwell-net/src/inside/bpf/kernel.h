@@ -14,13 +14,6 @@ enum { BPF_F_NO_PREALLOC = 1, BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_RB_NO_WAKE
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 
-typedef _Bool bool;
-enum { false, true };
-typedef __u8 u8;
-typedef __u16 u16;
-typedef __u32 u32;
-typedef __u64 u64;
-
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct ns_common {
 	u32 inum;
