@@ -17,10 +17,15 @@ const MOST_UNDER_WAY: usize = 100_000;
 /// How often an idle path's cross traffic is worked off, so that it does not pile up until the next frame comes.
 pub(crate) const CROSS_PERIOD: Nanos = Nanos::from_millis(2);
 
+/// What is kept of a frame: its headers, of whatever they are.
+const HEAD: usize = 128;
+
 /// A frame that was carried, or lost, with what engine and NIC asked; instants on CLOCK_REALTIME.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) direction: Direction,
+    /// Its first bytes.
+    pub(crate) head: [u8; HEAD],
     /// On the wire.
     pub(crate) size: Bytes,
     /// When it came to the first link.
@@ -79,7 +84,9 @@ impl Frame {
             handed: self.by_stamp(delivered),
             waited: self.waited,
         };
-        Carried { direction, size: self.size(), entered: self.stamp, arrival: delivery.map(arrival) }
+        let mut head = [0; HEAD];
+        head.iter_mut().zip(&self.bytes).for_each(|(to, byte)| *to = *byte);
+        Carried { direction, head, size: self.size(), entered: self.stamp, arrival: delivery.map(arrival) }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a grid file says: worlds, conditions, methods.
 
+use super::draw::Draw;
 use super::key::{plain, set_all};
 use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
+use super::sections::{Sections, Within};
 use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
@@ -26,6 +28,9 @@ pub(super) struct Grid {
     pub(super) world: EvalWorld,
     /// Runs of each condition.
     pub(super) runs: u32,
+    /// Labs at once, where the grid is made of runs in labs of their own that wait more than they work.
+    #[serde(default = "one")]
+    pub(super) together: usize,
     /// What each run measures, one after another, where its block does not say otherwise.
     #[serde(rename = "method", default)]
     methods: Vec<MethodSpec>,
@@ -66,6 +71,8 @@ struct Block {
     /// Routers at these hops are probed instead, in labs of their own, over IPv4 and IPv6.
     #[serde(default)]
     fsd: Vec<u8>,
+    /// Its links are sections, which probes between them tell apart, in labs of their own.
+    sections: Option<Sections>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -75,11 +82,17 @@ struct Block {
     /// commas take the same value.
     #[serde(default)]
     axis: BTreeMap<String, Vec<Value>>,
+    /// Conditions of which some keys are drawn at random, instead of axes.
+    draw: Option<Draw>,
     /// So many scenarios drawn at random.
     #[serde(default)]
     random: u32,
     /// The largest load that a link of them may have.
     load: Option<f64>,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// One condition.
@@ -95,6 +108,8 @@ pub(super) struct Condition {
     pub(super) echo: Vec<Probe>,
     /// Which routers its runs probe, where they probe any.
     pub(super) fsd: Vec<u8>,
+    /// How its runs measure sections, where they do.
+    pub(super) sections: Option<Sections>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(super) settings: BTreeMap<String, Value>,
     /// All of it.
@@ -128,16 +143,28 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            let measured = [!block.echo.is_empty(), !block.fsd.is_empty(), !block.methods.is_empty()];
-            let [echo, fsd, _] = measured;
+            let measured = [
+                !block.echo.is_empty(),
+                !block.fsd.is_empty(),
+                block.sections.is_some(),
+                !block.methods.is_empty(),
+            ];
+            let [echo, fsd, sections, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
-            if (echo || fsd) && (several || grid.world == EvalWorld::Sim) {
+            if (echo || fsd || sections) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
                     block,
-                    "echoes are heard, and routers probed, in the lab, each in a block of their own without a [[method]]",
+                    "echoes are heard, routers probed and sections parted in the lab, each in a block of their own \
+                     without a [[method]]",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 3] {
+            if grid.together != 1 && !sections {
+                return wrong(
+                    block,
+                    "only labs of sections may stand together: they wait more than they work",
+                );
+            }
+            if grid.methods.is_empty() && measured == [false; 4] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -170,6 +197,12 @@ impl Grid {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
     }
 
+    /// What is near enough, in the blocks that part sections.
+    pub(super) fn near_enough(&self) -> BTreeMap<String, Within> {
+        let of = |block: &Block| Some((block.name.clone(), block.sections?.within));
+        self.blocks.iter().filter_map(of).collect()
+    }
+
     /// All conditions, block by block.
     pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
         let mut conditions = Vec::new();
@@ -177,17 +210,18 @@ impl Grid {
             match (&block.base, block.random) {
                 (Some(base), 0) if block.load.is_none() => {
                     for (settings, number) in
-                        block.settings().map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
+                        block.settings(seed).map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
                     {
                         conditions.push(self.varied(block, number, base, settings)?);
                     }
                 }
-                (None, 1..) if block.axis.is_empty() && block.set.is_empty() => {
+                (None, 1..) if block.axis.is_empty() && block.set.is_empty() && block.draw.is_none() => {
                     conditions.extend((0..block.random).map(|number| self.drawn(block, seed, number)));
                 }
                 _ => {
                     let rule = anyhow!(
-                        "needs either `base`, with `set` and `axis` or without, or `random`, with `load` or without"
+                        "needs either `base`, with `set` and with `axis` or `draw` or without, or `random`, with `load` or \
+                         without"
                     );
                     return Err(self.wrong(block, &rule));
                 }
@@ -302,6 +336,7 @@ impl Grid {
             methods: self.methods_of(block).to_vec(),
             echo: block.echo.clone(),
             fsd: block.fsd.clone(),
+            sections: block.sections,
             settings,
             scenario,
         }
@@ -316,9 +351,21 @@ impl Grid {
     }
 }
 
+impl Condition {
+    /// Whether each of its runs is in a lab of its own.
+    pub(super) fn has_own_labs(&self) -> bool {
+        !self.echo.is_empty() || !self.fsd.is_empty() || self.sections.is_some()
+    }
+}
+
 impl Block {
-    /// What each condition sets by the axes.
-    fn settings(&self) -> Result<Vec<BTreeMap<String, Value>>> {
+    /// What each condition sets, by the axes or by chance.
+    fn settings(&self, seed: u64) -> Result<Vec<BTreeMap<String, Value>>> {
+        match &self.draw {
+            Some(draw) if self.axis.is_empty() => return draw.settings(&self.name, seed),
+            Some(_) => return Err(anyhow!("has axes and a draw; a block has one of them")),
+            None => {}
+        }
         let mut all = vec![BTreeMap::new()];
         for (key, values) in &self.axis {
             if values.is_empty() {
