@@ -21,7 +21,8 @@ for part in rustfmt clippy; do
 	fi
 done
 
-# The lab runs ip and tc, and on a path of sections ping and curl; the dependencies' C libraries are built with cc and make. The programs that `dwell local` has
+# The lab runs ip and tc, and on a path of sections ping and curl; the dependencies' C libraries are built with cc and make.
+# The programs that `dwell local` has
 # the kernel run are compiled by clang; libbpf loads them, and reads ELF and zlib.
 packages=""
 command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || packages="$packages iproute2"

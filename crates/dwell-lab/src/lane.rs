@@ -45,6 +45,8 @@ pub(crate) struct Arrival {
     pub(crate) handed: Nanos,
     /// What it waited in queues.
     pub(crate) waited: Nanos,
+    /// By how much its sending began later than it had to.
+    pub(crate) late: Nanos,
 }
 
 impl Arrival {
@@ -76,13 +78,14 @@ impl Frame {
         self.stamp + (at - self.entered)
     }
 
-    /// What became of it: how the NIC handed it over, or that the engine lost it.
-    pub(crate) fn carried(&self, direction: Direction, delivery: Option<Delivery>) -> Carried {
-        let arrival = |Delivery { reached, delivered, .. }| Arrival {
+    /// What became of it: how the NIC handed it over and by how much too late, or that the engine lost it.
+    pub(crate) fn carried(&self, direction: Direction, delivery: Option<(Delivery, Nanos)>) -> Carried {
+        let arrival = |(Delivery { reached, delivered, .. }, late)| Arrival {
             due: self.by_stamp(self.due),
             reached: self.by_stamp(reached),
             handed: self.by_stamp(delivered),
             waited: self.waited,
+            late,
         };
         let mut head = [0; HEAD];
         head.iter_mut().zip(&self.bytes).for_each(|(to, byte)| *to = *byte);

@@ -148,7 +148,7 @@ impl Testbed {
         let far = self.wiring.destination.within(|| open(HOST_PORT))?;
         let near = self.wiring.source.within(|| open(HOST_PORT))?;
         let links = [scenario.links.clone(), reverse];
-        let carrying = Carrying { ports, ends: [near, far], links, nics, seed, cores: self.cores };
+        let carrying = Carrying { ports, ends: [near, far], links, nics, seed, cores: Some(self.cores) };
         let (watch, worker) = carrying.start(&self.wiring.nodes[0])?;
         self.workers().push(worker);
         self.watch = Some(watch);

@@ -41,7 +41,8 @@ fn sections_are_held_against_ping_and_truth() {
         assert!(estimate > truth - 300e3 && estimate < truth + 50e6, "{row}");
     }
     let agreements = document["agreement"].as_array().expect("agreements");
-    let told: Vec<_> = agreements.iter().map(|one| (one["section"].as_str(), one["against"].as_str())).collect();
+    let told: Vec<_> =
+        agreements.iter().map(|one| (one["section"].as_str(), one["against"].as_str())).collect();
     let sections = ["source", "transit", "destination"];
     let wanted: Vec<_> =
         sections.iter().flat_map(|one| ["ping", "truth"].map(|other| (Some(*one), Some(other)))).collect();

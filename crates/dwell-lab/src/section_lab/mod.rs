@@ -40,7 +40,7 @@ pub struct SectionLab {
     stop: Arc<AtomicBool>,
     server: Option<Worker<()>>,
     _stamps: OwnedFd,
-    _awake: Awake,
+    _awake: Option<Awake>,
 }
 
 /// What carries a section.
@@ -65,17 +65,19 @@ pub struct SectionHeard {
     pub section: Section,
     /// The mean of its pings.
     pub ping: Nanos,
-    /// What its link was told to add to the segments of that handshake, as round trips: of an inner section the mean
-    /// of the two that its two estimates are of. `None` where the link lost one.
+    /// What its link added to the segments of that handshake, as round trips: what it was told to, and what it was late
+    /// by its own stamps. Of an inner section the mean of the two that its two estimates are of. `None` where the link
+    /// lost one.
     pub truth: Option<Nanos>,
 }
 
 impl SectionLab {
-    /// Builds the path of `scenario`, and starts what carries and serves.
+    /// Builds the path of `scenario`, and starts what carries and serves. Where it is not `alone`, and others of its kind
+    /// run at the same time, links are some tens of microseconds late.
     ///
     /// # Errors
     /// One line that says what the system refused, what is missing, or what of the scenario cannot be done here.
-    pub fn up(scenario: &Scenario, options: LabOptions) -> Result<Self, LabError> {
+    pub fn up(scenario: &Scenario, options: LabOptions, alone: bool) -> Result<Self, LabError> {
         let reverse = scenario.reverse_links();
         check(scenario, &reverse)?;
         let sections = scenario.links.len();
@@ -92,14 +94,15 @@ impl SectionLab {
                     .map_err(LabError::system("make a wire of packets alone"))
             });
         }
-        let cores = options.cores.unwrap_or_else(Cores::allowed);
+        let cores = alone.then(|| options.cores.unwrap_or_else(Cores::allowed));
+        let awake = cores.map(|cores| Awake::keep(&wiring.nodes[0], cores)).transpose()?;
         let mut lab = Self {
             address: if options.ipv6 { Place::DESTINATION.ipv6() } else { Place::DESTINATION.ipv4() },
             links: Vec::new(),
             stop: Arc::new(AtomicBool::new(false)),
             server: None,
             _stamps: have_packets_stamped().map_err(LabError::system("have the kernel stamp packets"))?,
-            _awake: Awake::keep(&wiring.nodes[0], cores)?,
+            _awake: awake,
             wiring,
         };
         for (index, (forth, back)) in scenario.links.iter().zip(reverse.iter().rev()).enumerate() {
@@ -119,7 +122,7 @@ impl SectionLab {
         index: usize,
         links: [Vec<LinkSpec>; 2],
         seed: u64,
-        cores: Cores,
+        cores: Option<Cores>,
     ) -> Result<Link, LabError> {
         let open = |place: &Namespace, port: &'static str| {
             place.within(|| {

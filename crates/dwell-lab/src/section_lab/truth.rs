@@ -1,4 +1,4 @@
-//! What a link was told to add to the segments of a handshake.
+//! What a link added to the segments of a handshake, by its own stamps: what it was told to, and what it was late.
 
 use crate::lane::Carried;
 use dwell_core::capture::{Captured, LinkType};
@@ -19,7 +19,7 @@ impl Passed {
         let mut segments: Vec<(Direction, Segment, Option<Nanos>)> = frames
             .iter()
             .filter_map(|frame| {
-                let took = frame.arrival.map(|arrival| arrival.asked() - frame.entered);
+                let took = frame.arrival.map(|arrival| arrival.asked() + arrival.late - frame.entered);
                 Some((frame.direction, segment(frame)?, took))
             })
             .collect();

@@ -23,7 +23,7 @@ impl Load {
     pub(super) const fn most_clients(self) -> u32 {
         match self {
             Self::Ab | Self::Wrk => 1_000,
-            Self::DItg => 100,
+            Self::DItg => 50,
         }
     }
 

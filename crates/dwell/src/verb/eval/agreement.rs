@@ -140,7 +140,7 @@ pub(super) fn text(agreements: &[Agreement]) -> Option<String> {
         ]);
     }
     Some(format!(
-        "Sections against ping, as paper 003 has it, and against what the links were told (signed-rank test by Wilcoxon):\n{}",
+        "Sections against ping, as paper 003 has it, and against what the links did by their own stamps (signed-rank test by Wilcoxon):\n{}",
         table.trim_fmt()
     ))
 }

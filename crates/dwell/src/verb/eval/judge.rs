@@ -82,7 +82,9 @@ impl Judge<'_> {
                             self.grid.wants(quantity)
                         })
                     }
-                    (_, Some(asked)) => sections::run(condition, asked, place, place.seed(self.seed)),
+                    (_, Some(asked)) => {
+                        sections::run(condition, asked, place, place.seed(self.seed), threads == 1)
+                    }
                     (Some((_, bed)), None) => self.one(bed, condition, place),
                     (None, None) => anyhow::bail!("nothing to measure on"),
                 });

@@ -1,5 +1,5 @@
 //! Runs of paper 003 in the lab: pings over each section, then a transfer by HTTP, whose handshake two probes or more
-//! see; held against what the links were told to add to that very handshake, and against the pings.
+//! see; held against what the links added to that very handshake, and against the pings.
 
 use super::grid::{Condition, EvalWorld};
 use super::journal::Judged;
@@ -64,10 +64,16 @@ fn name(index: usize, count: usize) -> String {
     }
 }
 
-/// One run, in a lab of its own.
-pub(super) fn run(condition: &Condition, asked: &Sections, place: &Place, seed: u64) -> Result<Judged> {
+/// One run, in a lab of its own; `alone` while it lasts, or among others.
+pub(super) fn run(
+    condition: &Condition,
+    asked: &Sections,
+    place: &Place,
+    seed: u64,
+    alone: bool,
+) -> Result<Judged> {
     let began = Instant::now();
-    let lab = SectionLab::up(&condition.scenario, LabOptions { seed, ..LabOptions::default() })?;
+    let lab = SectionLab::up(&condition.scenario, LabOptions { seed, ..LabOptions::default() }, alone)?;
     let heard = lab.run(SectionAsking { pings: asked.pings, interval: asked.interval })?;
     drop(lab);
     let mut judged = Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() };
