@@ -5,7 +5,7 @@ use dwell_store::spool::parse_segment;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let begun = [b"DWSPOOL\x01", bytes].concat();
+    let begun = [b"DWSPOOL\x02", bytes].concat();
     for bytes in [bytes, &begun] {
         if let Some((entries, end)) = parse_segment(bytes) {
             assert!(end as usize <= bytes.len());

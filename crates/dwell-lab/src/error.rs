@@ -73,6 +73,14 @@ pub enum LabError {
     /// The far end's kernel does not answer, or does no more.
     #[error("in the lab: {0}")]
     Agentless(#[source] Box<dwell_net::AgentlessError>),
+    /// A tap did not hear what passed it.
+    #[error(
+        "in the lab: a host's tap missed {missing} frames of its host: the machine is too busy, try fewer rounds"
+    )]
+    Unheard {
+        /// How many.
+        missing: usize,
+    },
     /// The scenario asks for what this carrier cannot do.
     #[error("scenario `{scenario}`: {reason}")]
     Scenario {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 /// Version of the protocol that this program speaks.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The first bytes on a channel in each direction: `DWELL`, a zero, and the version, big endian. These eight bytes
 /// keep their form in all versions.

@@ -7,7 +7,7 @@ use dwell_net::{Agent, AgentConfig, Identity, Peers};
 use dwell_serve::{
     Shipper, ShipperConfig, ShipperError, ShipperEvent, Warehouse, WarehouseAddress, WarehouseConfig,
 };
-use dwell_store::warehouse::{Account, Batch, Day, Span, Store, WarehouseError};
+use dwell_store::warehouse::{Account, Batch, Day, Minute, Span, Store, WarehouseError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
@@ -23,6 +23,7 @@ struct Kept {
     batches: BTreeSet<(u64, u64)>,
     records: u64,
     given_up: BTreeMap<String, u64>,
+    dropped: BTreeMap<Minute, u64>,
     /// So many batches are not kept before one is.
     refusals: usize,
 }
@@ -42,6 +43,9 @@ impl Store for Memory {
             for (reason, count) in &batch.given_up {
                 *kept.given_up.entry(reason.clone()).or_default() += count;
             }
+            for (minute, packets) in &batch.dropped {
+                *kept.dropped.entry(*minute).or_default() += packets;
+            }
         }
         Ok(())
     }
@@ -56,6 +60,10 @@ impl Store for Memory {
     }
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+        Ok(BTreeMap::new())
+    }
+
+    fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         Ok(BTreeMap::new())
     }
 
@@ -209,6 +217,20 @@ fn what_is_offered_arrives_and_what_cannot_be_true_is_counted_on_both_sides() {
     assert_eq!(bench.kept(), (1000, BTreeMap::new()));
     bench.hear("the warehouse did not keep");
     bench.hear("probe here: records that cannot be true, not kept:");
+}
+
+#[test]
+fn what_the_kernel_dropped_arrives_also_where_there_is_no_record() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    let [one, two] = [29_916_666, 29_916_667].map(Minute);
+    shipper.dropped(one, 3);
+    shipper.dropped(two, 4);
+    shipper.dropped(one, 5);
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.taken, report.written), (0, 0), "they are no records");
+    assert_eq!(bench.store.0.lock().unwrap().dropped, BTreeMap::from([(one, 8), (two, 4)]));
 }
 
 #[test]

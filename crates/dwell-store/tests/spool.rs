@@ -3,7 +3,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
 use dwell_store::spool::{Ledger, MIN_LIMIT, SLOTS, Slots, Spool, SpoolError};
-use dwell_store::warehouse::Batch;
+use dwell_store::warehouse::{Batch, MAX_MINUTES, Minute};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -107,6 +107,7 @@ struct Warehouse {
     seen: BTreeSet<(u64, u64)>,
     records: BTreeSet<u32>,
     given_up: BTreeMap<String, u64>,
+    dropped: BTreeMap<Minute, u64>,
 }
 
 impl Warehouse {
@@ -119,6 +120,9 @@ impl Warehouse {
         }
         for (reason, count) in &batch.given_up {
             *self.given_up.entry(reason.clone()).or_default() += count;
+        }
+        for (minute, packets) in &batch.dropped {
+            *self.dropped.entry(*minute).or_default() += packets;
         }
     }
 
@@ -189,6 +193,36 @@ fn past_its_limit_records_are_given_up_and_counted() {
 }
 
 #[test]
+fn what_the_kernel_dropped_is_told_once_and_waits_for_room() {
+    let mut place = Place::new();
+    let mut spool = place.open();
+    let mut taken = 0;
+    while append(&mut spool, taken..taken + 1000).is_ok() {
+        taken += 1000;
+    }
+    // More minutes than one batch tells of, while there is no room for any.
+    let minutes = 29_000_000..29_000_000 + MAX_MINUTES as i32 + 60;
+    let dropped: BTreeMap<Minute, u64> = minutes.map(|minute| (Minute(minute), 3)).collect();
+    spool.dropped(dropped.clone());
+    spool.dropped(BTreeMap::from([(Minute(29_000_000), 4)]));
+    append(&mut spool, 0..1000).unwrap_err();
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    assert!(warehouse.dropped.is_empty() && spool.has_untold());
+    while spool.has_untold() {
+        append(&mut spool, 0..0).unwrap();
+    }
+    warehouse.empty(&mut spool);
+    let mut told = dropped;
+    told.insert(Minute(29_000_000), 7);
+    assert_eq!(warehouse.dropped, told);
+    append(&mut spool, taken..taken + 1).unwrap();
+    drop(spool);
+    warehouse.empty(&mut place.open());
+    assert_eq!(warehouse.dropped, told, "told twice");
+}
+
+#[test]
 fn a_spool_of_another_probe_or_of_another_version_is_left_alone() {
     let mut place = Place::new();
     append(&mut place.open(), 0..1).unwrap();
@@ -197,7 +231,7 @@ fn a_spool_of_another_probe_or_of_another_version_is_left_alone() {
     let error = place.try_open("a b", MIN_LIMIT).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("'a b' cannot name a probe"), "{error}");
     let file = place.segments().remove(0);
-    fs::write(&file, b"DWSPOOL\x02 and more").unwrap();
+    fs::write(&file, b"DWSPOOL\x01 and more").unwrap();
     let error = place.try_open("here", MIN_LIMIT).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("not a spool of this version"), "{error}");
     assert!(file.exists());

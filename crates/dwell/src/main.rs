@@ -9,6 +9,7 @@ mod picture;
 mod run;
 mod screen;
 mod target;
+mod terminal;
 mod verb;
 mod warehouse;
 mod waterfall;

@@ -2,7 +2,7 @@
 
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
-use dwell_store::warehouse::{Batch, Sqlite, Store as _};
+use dwell_store::warehouse::{Batch, Minute, Sqlite, Store as _};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -150,14 +150,17 @@ fn a_warehouse_tells_the_same() {
             .map(|n| handshake(n, server, client))
             .filter(|one| probe != "mid" || one.isn_client % 2 == 0);
         let given_up = BTreeMap::from([("spool full".to_owned(), 3)]);
-        let batch =
-            Batch { probe: probe.to_owned(), epoch: 1, serial: 1, records: records.collect(), given_up };
+        let dropped = BTreeMap::from([(Minute(20_778 * 1_440 + 720), 17)]);
+        let (probe, records) = (probe.to_owned(), records.collect());
+        let batch = Batch { probe, epoch: 1, serial: 1, records, given_up, dropped };
         store.keep(&batch).expect("kept");
     }
     let output = dwell(folder.path(), &["sections", "--store", "store", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let told = text(&output.stderr);
     assert!(told.contains("in, mid, out") && told.contains("in gave up 3 records: spool full"), "{told}");
+    let dropped = "mid missed packets at 2026-11-21 12:00: the kernel dropped 17; connections may be missing";
+    assert!(told.contains(dropped), "{told}");
     let lines = lines(&output);
     assert_eq!(lines.len(), 25 * 4 + 25 * 3);
     let spanning: Vec<&Value> =
@@ -180,10 +183,13 @@ fn what_cannot_be_is_told_on_one_line() {
     fs::write(folder.path().join("none.pcap"), Capture::new().0).expect("a file");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
+        (&["sections", "alpha.pcap", "b="], 2, "b= names no file"),
+        (&["sections", "alpha.pcap", "server=beta.pcap"], 2, "no place between them is called \"server\""),
+        (&["sections", "alpha.pcap", "beta.pcap", "--order", "beta"], 2, "--order names beta alone"),
         (&["sections", "alpha.pcap", "junk.pcap"], 1, "junk.pcap is not a capture"),
         (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),

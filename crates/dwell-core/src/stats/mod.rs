@@ -8,6 +8,7 @@ pub mod change_point;
 pub mod histogram;
 pub mod hull;
 pub mod quantile;
+pub mod signed_rank;
 pub mod slope;
 
 /// The confidence of every interval.

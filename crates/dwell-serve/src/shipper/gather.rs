@@ -3,6 +3,7 @@
 use super::{Shared, ShipperEvent, Stage};
 use dwell_core::tcp::Handshake;
 use std::mem;
+use std::sync::PoisonError;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -48,12 +49,16 @@ impl Gatherer<'_> {
 
     fn write(&mut self) {
         self.since = Instant::now();
-        if self.records.is_empty() && !self.shared.ledger.has_untold() {
+        let dropped = mem::take(&mut *self.shared.dropped.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut spool = self.shared.spool();
+        spool.dropped(dropped);
+        if self.records.is_empty() && !spool.has_untold() {
             return;
         }
         let capacity = self.records.len();
         let records = mem::replace(&mut self.records, Vec::with_capacity(capacity));
-        let appended = self.shared.spool().append(records);
+        let appended = spool.append(records);
+        drop(spool);
         self.shared.news.notify_all();
         let trouble = appended.err().map(|error| error.to_string());
         if trouble != self.trouble {

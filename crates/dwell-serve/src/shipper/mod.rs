@@ -14,6 +14,7 @@ use crate::upload::{MAX_RECORDS, WarehouseAddress};
 use dwell_core::tcp::Handshake;
 use dwell_net::{Identity, Origin, Peers};
 use dwell_store::spool::{Ledger, Reason, Spool};
+use dwell_store::warehouse::Minute;
 use slots::ledger;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -100,6 +101,8 @@ struct Shared {
     config: ShipperConfig,
     ledger: Arc<Ledger>,
     spool: Mutex<Spool>,
+    /// What the kernel dropped, on its way to the spool: held for no longer than it takes to add a number.
+    dropped: Mutex<BTreeMap<Minute, u64>>,
     /// Something was written, or the end is near.
     news: Condvar,
     stage: Mutex<Stage>,
@@ -173,6 +176,7 @@ impl Shipper {
             config,
             ledger,
             spool: Mutex::new(spool),
+            dropped: Mutex::default(),
             news: Condvar::new(),
             stage: Mutex::new(Stage::Open),
             absurd: Mutex::new(0),
@@ -202,6 +206,12 @@ impl Shipper {
         if self.queue.send(record).is_err() {
             self.shared.ledger.give_up(Reason::QueueFull, 1);
         }
+    }
+
+    /// The kernel dropped packets in a minute, which no record tells of. Never waits for a disk.
+    pub fn dropped(&self, minute: Minute, packets: u64) {
+        let mut dropped = self.shared.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        *dropped.entry(minute).or_default() += packets;
     }
 
     /// What became of all records until now.

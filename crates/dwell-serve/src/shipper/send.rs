@@ -60,11 +60,11 @@ fn is_over(shared: &Shared) -> bool {
 /// for want of room, one more does.
 fn is_settled(shared: &Shared) -> bool {
     let mut spool = shared.spool();
-    if spool.is_drained() && shared.ledger.has_untold() {
+    if spool.is_drained() && spool.has_untold() {
         // Without room for it yet, it is tried again.
         let _ = spool.append(Vec::new());
     }
-    spool.is_drained() && !shared.ledger.has_untold()
+    spool.is_drained() && !spool.has_untold()
 }
 
 /// A pause, though something may be written meanwhile. It ends with the shipper.

@@ -10,7 +10,7 @@ use dwell_net::protocol::Refusal;
 use dwell_net::{
     Channel, ChannelError, Identity, Peers, Places, PublicKey, Receives, Reception, ReceptionConfig,
 };
-use dwell_store::warehouse::{Batch, Store};
+use dwell_store::warehouse::{Batch, MAX_MINUTES, Store};
 use rate::Rate;
 use std::io;
 use std::net::SocketAddr;
@@ -150,8 +150,9 @@ impl Receives for Warehouse {
                     return Err(ChannelError::Protocol("it said twice which probe it is".to_owned()));
                 }
             };
-            if batch.probe != probe || batch.records.len() > MAX_RECORDS {
-                let why = format!("a batch of {} records of '{}'", batch.records.len(), batch.probe);
+            let (records, minutes) = (batch.records.len(), batch.dropped.len());
+            if batch.probe != probe || records > MAX_RECORDS || minutes > MAX_MINUTES {
+                let why = format!("a batch of {records} records and {minutes} minutes of '{}'", batch.probe);
                 return Err(ChannelError::Protocol(why));
             }
             rate.wait(batch.records.len());

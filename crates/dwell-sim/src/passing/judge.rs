@@ -4,6 +4,7 @@ use super::truth::{HalfTruth, Truth, WhyUnknown};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 /// How one kind of half was told, over many handshakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +32,29 @@ impl HalfTally {
     #[must_use]
     pub fn share(&self) -> f64 {
         if self.knowable == 0 { 1.0 } else { self.found as f64 / self.knowable as f64 }
+    }
+
+    /// Counts what another counted.
+    pub fn add(&mut self, other: &Self) {
+        self.knowable += other.knowable;
+        self.found += other.found;
+        self.lucky += other.lucky;
+        self.wrong += other.wrong;
+        self.bounded += other.bounded;
+        self.withheld += other.withheld;
+        self.neither += other.neither;
+        for (why, count) in &other.unknowable {
+            *self.unknowable.entry(*why).or_default() += count;
+        }
+    }
+}
+
+impl fmt::Display for HalfTally {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { knowable, found, lucky, wrong, bounded, withheld, neither, .. } = self;
+        let share = self.share() * 100.0;
+        write!(to, "{wrong:>4} wrong, found {found:>7} of {knowable:>7} ({share:6.2} %), ")?;
+        write!(to, "{lucky:>5} lucky, {bounded:>6} bounded, {withheld:>5} one of two, {neither:>4} neither")
     }
 }
 

@@ -200,7 +200,50 @@ fn ends(rng: &mut Stream) -> [Endpoint; 2] {
     [0, 1].map(|end| Endpoint { address: addresses[end], port: ports[end] })
 }
 
+impl Host {
+    /// A host of which nothing matters but who it is.
+    pub(crate) const fn named(end: Endpoint, isn: u32) -> Self {
+        Self {
+            end,
+            isn,
+            timestamps: true,
+            tick: Nanos::from_millis(1),
+            offset: 0,
+            newest: false,
+            schedule: Schedule::Linear,
+            cookies: false,
+        }
+    }
+}
+
 impl Plan {
+    /// A connection that real hosts made.
+    pub(crate) const fn witnessed(
+        client: Host,
+        server: Host,
+        sections: Vec<[Nanos; 2]>,
+        course: Course,
+        labels: Vec<&'static str>,
+    ) -> Self {
+        Self {
+            start: Nanos::ZERO,
+            client,
+            server,
+            sections,
+            losses: Vec::new(),
+            loss: 0.0,
+            course,
+            then: Then::Ask,
+            data: 0,
+            views: Vec::new(),
+            ecn: false,
+            mptcp: false,
+            gives_up: None,
+            flood: false,
+            labels,
+        }
+    }
+
     /// A connection with nothing peculiar about it.
     pub(crate) fn plain(rng: &mut Stream, start: Nanos, probes: usize, data: u32) -> Self {
         let [client, server] = ends(rng);

@@ -7,7 +7,7 @@ use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
 /// What a segment begins with; the last byte is the version.
-pub(super) const MAGIC: [u8; 8] = *b"DWSPOOL\x01";
+pub(super) const MAGIC: [u8; 8] = *b"DWSPOOL\x02";
 
 /// Length and check sum.
 pub(super) const HEADER: usize = 12;

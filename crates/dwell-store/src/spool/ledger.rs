@@ -167,13 +167,29 @@ impl Ledger {
         self.set(FORMAT, MAGIC);
         // What is damaged was written before.
         let lost = Reason::ALL.into_iter().filter(|reason| *reason != Reason::Damaged);
-        let given_up: u64 = lost.map(|reason| self.get(GIVEN_UP + reason as usize)).sum();
-        let settled = self.written() + given_up;
+        // Of numbers that a bad disk made, only that they are too large is left.
+        let settled =
+            lost.fold(self.written(), |sum, reason| sum.saturating_add(self.get(GIVEN_UP + reason as usize)));
         self.raise(TAKEN, settled);
         self.give_up(Reason::Killed, self.taken() - settled);
     }
 
     pub(super) fn flush(&self) -> io::Result<()> {
         self.slots.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AtomicU64, GIVEN_UP, Ledger, SLOTS, WRITTEN};
+
+    #[test]
+    fn numbers_that_a_bad_disk_made_are_borne() {
+        let slots: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
+        let ledger = Ledger::open(Box::new(slots)).unwrap();
+        ledger.set(WRITTEN, u64::MAX);
+        ledger.set(GIVEN_UP, 1);
+        ledger.recover(|| None, None);
+        assert_eq!(ledger.taken(), u64::MAX);
     }
 }

@@ -3,7 +3,7 @@
 //! A folder of append-only segments. Each holds batches, one after another, with length and check sum: of a write that
 //! was cut short, by a killed process or a full disk, nothing remains, and all before it does. A segment is removed
 //! when the warehouse has acknowledged all of it. What does not fit is given up, counted by [`Reason`] in the
-//! [`Ledger`], and told to the warehouse in the next batch.
+//! [`Ledger`], and told to the warehouse in the next batch, as is what the kernel dropped before anybody saw it.
 //!
 //! Written batches outlive the process at once, and a power cut once their [`Spool::unsynced`] file is synced.
 
@@ -19,7 +19,7 @@ pub use error::SpoolError;
 pub use ledger::{Ledger, SLOTS, Slots};
 pub use reason::Reason;
 
-use crate::warehouse::Batch;
+use crate::warehouse::{Batch, MAX_MINUTES, Minute};
 use cursor::{Cursor, Place};
 use dwell_core::tcp::Handshake;
 use segment::{Segment, Tail};
@@ -43,6 +43,8 @@ pub struct Spool {
     /// Of the next batch.
     serial: u64,
     ledger: Arc<Ledger>,
+    /// Packets that the kernel dropped, which no batch tells yet.
+    dropped: BTreeMap<Minute, u64>,
     /// Those that are written no more, the oldest first.
     full: VecDeque<Segment>,
     tail: Option<Tail>,
@@ -102,6 +104,7 @@ impl Spool {
             epoch,
             serial: 0,
             ledger,
+            dropped: BTreeMap::new(),
             full,
             tail: None,
             unsynced: BTreeMap::new(),
@@ -124,7 +127,20 @@ impl Spool {
         self.full.iter().chain(self.tail.iter().map(Tail::segment)).map(|segment| segment.length).sum()
     }
 
-    /// Writes a batch of these records, and of what was given up since the last. What does not fit is given up.
+    /// The kernel dropped packets: the next batch that can be written tells of it.
+    pub fn dropped(&mut self, packets: BTreeMap<Minute, u64>) {
+        for (minute, count) in packets {
+            *self.dropped.entry(minute).or_default() += count;
+        }
+    }
+
+    /// Whether something is missing that no batch tells yet.
+    #[must_use]
+    pub fn has_untold(&self) -> bool {
+        self.ledger.has_untold() || !self.dropped.is_empty()
+    }
+
+    /// Writes a batch of these records, and of what is missing since the last. What does not fit is given up.
     ///
     /// # Errors
     /// Says why the records were given up; they are counted.
@@ -141,10 +157,19 @@ impl Spool {
     }
 
     fn try_append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
-        let written = self.ledger.written() + records.len() as u64;
+        let written = self.ledger.written().saturating_add(records.len() as u64);
         let (given_up, told) = self.ledger.untold();
-        let batch =
-            Batch { probe: self.probe.clone(), epoch: self.epoch, serial: self.serial, records, given_up };
+        let dropped: BTreeMap<Minute, u64> =
+            self.dropped.iter().take(MAX_MINUTES).map(|(minute, count)| (*minute, *count)).collect();
+        let last = dropped.last_key_value().map(|(minute, _)| *minute);
+        let batch = Batch {
+            probe: self.probe.clone(),
+            epoch: self.epoch,
+            serial: self.serial,
+            records,
+            given_up,
+            dropped,
+        };
         let frame = Entry { written, told, batch }.to_frame();
         let size = frame.len() as u64;
         if self.bytes() + size + entry::MAGIC.len() as u64 > self.limit {
@@ -163,6 +188,7 @@ impl Spool {
         };
         tail.append(&frame)?;
         self.ledger.wrote(written, told);
+        self.dropped.retain(|minute, _| Some(*minute) > last);
         self.serial += 1;
         Ok(())
     }

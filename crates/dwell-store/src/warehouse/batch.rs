@@ -1,6 +1,6 @@
 //! What a probe ships.
 
-use super::{Day, WarehouseError};
+use super::{Day, Minute, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Half, Handshake};
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,9 @@ use std::ops::Range;
 
 /// The longest name of a probe.
 pub const MAX_PROBE_NAME: usize = 64;
+
+/// So many minutes of dropped packets are told in one batch: more go into the next.
+pub const MAX_MINUTES: usize = 1_440;
 
 /// A round trip that is longer than this was never one: TCP gives up long before.
 const MAX_ROUND_TRIP: Nanos = Nanos::from_secs(3_600);
@@ -29,36 +32,42 @@ pub struct Batch {
     pub records: Vec<Handshake>,
     /// What it gave up since the batch before, by reason.
     pub given_up: BTreeMap<String, u64>,
+    /// Packets that the kernel dropped before the probe saw them, told since the batch before, by the minute.
+    pub dropped: BTreeMap<Minute, u64>,
 }
 
 impl Batch {
-    /// Under which day it is kept, whole: that of its middle record, which one clock gone mad does not move. Day 0 when
-    /// it holds no record.
+    /// Under which day it is kept, whole: that of its middle record, which one clock gone mad does not move; without
+    /// records that of the last minute that it tells of; and day 0 when it tells of none.
     #[must_use]
     pub fn day(&self) -> Day {
         let mut times: Vec<Nanos> = self.records.iter().map(|record| record.first_at).collect();
         if times.is_empty() {
-            return Day(0);
+            let told = self.dropped.last_key_value().map(|(minute, _)| minute.start());
+            return told.filter(|at| YEARS.contains(at)).map_or(Day(0), Day::of);
         }
         let middle = times.len() / 2;
         Day::of(*times.select_nth_unstable(middle).1)
     }
 
-    /// The records that can be true; and what is missing, by reason, as JSON: what the probe gave up, and the records
-    /// that cannot be true.
-    pub(super) fn admitted(&self) -> (Vec<&Handshake>, String) {
+    /// The records that can be true, and what is missing.
+    pub(super) fn admitted(&self) -> (Vec<&Handshake>, Missing) {
         let day = self.day();
         let mut missing = self.given_up.clone();
         let admit = |record: &&Handshake| match absurd(record, day) {
             None => true,
             Some(reason) => {
-                *missing.entry(reason.to_owned()).or_default() += 1;
+                // What a probe says that it gave up may be any number.
+                let count = missing.entry(reason.to_owned()).or_default();
+                *count = count.saturating_add(1);
                 false
             }
         };
         let admitted = self.records.iter().filter(admit).collect();
-        // A map of numbers by texts is always JSON.
-        (admitted, serde_json::to_string(&missing).unwrap_or_default())
+        // Maps of numbers are always JSON.
+        let json = |told: serde_json::Result<String>| told.unwrap_or_default();
+        let dropped = json(serde_json::to_string(&self.dropped));
+        (admitted, Missing { given_up: json(serde_json::to_string(&missing)), dropped })
     }
 
     /// Its records that cannot be true, by reason: they are counted, not kept.
@@ -91,6 +100,14 @@ impl Batch {
         }
         Err(WarehouseError::ProbeName { name: name.to_owned() })
     }
+}
+
+/// What is missing, as it is kept beside a batch, in JSON.
+pub(super) struct Missing {
+    /// Records, by reason: what the probe gave up, and those that cannot be true.
+    pub(super) given_up: String,
+    /// Packets that the kernel dropped, by the minute.
+    pub(super) dropped: String,
 }
 
 /// Why a record cannot be true.

@@ -1,6 +1,7 @@
-//! Days and spans of time.
+//! Days, minutes and spans of time.
 
 use dwell_core::Nanos;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use time::{Date, Duration};
 
@@ -43,6 +44,35 @@ impl fmt::Display for Day {
     }
 }
 
+/// A minute of UTC, counted from 1970-01-01.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Minute(pub i32);
+
+const MINUTE: i64 = 60_000_000_000;
+
+impl Minute {
+    /// The minute of an instant.
+    #[must_use]
+    pub fn of(at: Nanos) -> Self {
+        // 64 bits of nanoseconds are 153,722,867 minutes either way.
+        Self(at.0.div_euclid(MINUTE) as i32)
+    }
+
+    /// When it begins.
+    #[must_use]
+    pub fn start(self) -> Nanos {
+        Nanos(i64::from(self.0).saturating_mul(MINUTE))
+    }
+}
+
+impl fmt::Display for Minute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (day, of_day) = (Day(self.0.div_euclid(1_440)), self.0.rem_euclid(1_440));
+        write!(f, "{day} {:02}:{:02}", of_day / 60, of_day % 60)
+    }
+}
+
 /// A span of time, by the probes' clocks: from its beginning up to, and not with, its end.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Span {
@@ -65,7 +95,7 @@ impl Span {
 
 #[cfg(test)]
 mod tests {
-    use super::{Day, Nanos};
+    use super::{Day, Minute, Nanos};
 
     #[test]
     fn a_day_is_written_as_it_is_read() {
@@ -77,5 +107,16 @@ mod tests {
         }
         assert_eq!(Day(20_778).to_string(), "2026-11-21");
         assert_eq!(Day::parse("2026-13-01"), None);
+    }
+
+    #[test]
+    fn a_minute_is_told_with_its_day() {
+        let at = Day(20_778).start() + Nanos::from_secs(19 * 3_600 + 40 * 60 + 59);
+        assert_eq!(Minute::of(at).to_string(), "2026-11-21 19:40");
+        assert_eq!(Minute::of(Nanos(-1)).to_string(), "1969-12-31 23:59");
+        for odd in [i32::MIN, i32::MAX] {
+            assert!(!Minute(odd).to_string().is_empty());
+        }
+        assert_eq!(Minute::of(Nanos(i64::MIN)).start().0.div_euclid(1 << 40), i64::MIN >> 40);
     }
 }

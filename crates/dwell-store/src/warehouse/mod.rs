@@ -12,12 +12,12 @@ mod row;
 mod sqlite;
 mod store;
 
-pub use batch::{Batch, MAX_PROBE_NAME};
+pub use batch::{Batch, MAX_MINUTES, MAX_PROBE_NAME};
 pub use clickhouse::{At, ClickHouse, Credentials};
-pub use day::{Day, Span};
+pub use day::{Day, Minute, Span};
 pub use error::WarehouseError;
 pub use sqlite::Sqlite;
 pub use store::{Account, Store};
 
 /// The layout of the tables. Another one has another number.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;

@@ -1,6 +1,6 @@
 //! What a warehouse does, wherever it keeps.
 
-use super::{Batch, Day, Span, WarehouseError};
+use super::{Batch, Day, Minute, Span, WarehouseError};
 use dwell_core::tcp::section::Connection;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -27,11 +27,17 @@ pub trait Store: Send {
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError>;
 
-    /// What each probe sent, by its name.
+    /// What each probe told of what it sent, by its name.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError>;
+
+    /// How many records are kept of each probe, each counted once. It looks at all of them.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError>;
 
     /// The days under which batches are kept, the earliest first.
     ///
@@ -46,25 +52,31 @@ pub trait Store: Send {
     fn drop_day(&mut self, day: Day) -> Result<(), WarehouseError>;
 }
 
-/// What a probe sent.
+/// What a probe told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Batches kept.
     pub batches: u64,
-    /// Records kept, each once.
-    pub records: u64,
     /// What is missing, by reason: what the probe gave up, and what it sent that cannot be true.
     pub given_up: BTreeMap<String, u64>,
+    /// Packets that the kernel dropped before the probe saw them, by the minute, by the probe's clock.
+    pub dropped: BTreeMap<Minute, u64>,
 }
 
 impl Account {
-    /// Adds what is missing, from the JSON of a batch.
-    pub(super) fn give_up(&mut self, json: &str) -> Result<(), serde_json::Error> {
-        let missing: BTreeMap<String, u64> = serde_json::from_str(json)?;
-        for (reason, count) in missing {
-            let sum = self.given_up.entry(reason).or_default();
-            *sum = sum.saturating_add(count);
-        }
+    /// Adds a batch, of which this is missing.
+    pub(super) fn add(&mut self, given_up: &str, dropped: &str) -> Result<(), serde_json::Error> {
+        self.batches += 1;
+        add(&mut self.given_up, serde_json::from_str(given_up)?);
+        add(&mut self.dropped, serde_json::from_str(dropped)?);
         Ok(())
+    }
+}
+
+/// Adds counts to counts.
+fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
+    for (of, count) in counts {
+        let sum = sums.entry(of).or_default();
+        *sum = sum.saturating_add(count);
     }
 }

@@ -38,5 +38,6 @@ pub(crate) fn handshake(n: u32, at: Nanos, server: i64, client: i64) -> Handshak
 
 /// A batch of these.
 pub(crate) fn batch(probe: &str, serial: u64, records: Vec<Handshake>) -> Batch {
-    Batch { probe: probe.to_owned(), epoch: u64::MAX - 5, serial, records, given_up: BTreeMap::new() }
+    let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+    Batch { probe: probe.to_owned(), epoch: u64::MAX - 5, serial, records, given_up, dropped }
 }

@@ -4,7 +4,7 @@ use crate::sample::{NOON, batch, handshake};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Connection, Ends, Sight};
 use dwell_core::tcp::{Flag, Half, Handshake};
-use dwell_store::warehouse::{Batch, Day, Span, Store, WarehouseError};
+use dwell_store::warehouse::{Batch, Day, Minute, Span, Store, WarehouseError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 9] = [
+pub(crate) const CASES: [(&str, Case); 10] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("a record counts once", record_once),
@@ -21,6 +21,7 @@ pub(crate) const CASES: [(&str, Case); 9] = [
     ("spans hold what is first seen in them", spans),
     ("days can be dropped", days),
     ("what is given up is told", given_up),
+    ("what the kernel dropped is told", dropped),
     ("a reader may break off, and ask for some probes", some),
 ];
 
@@ -63,6 +64,10 @@ fn keep_all(store: &mut dyn Store, records: &[(usize, Handshake)]) {
     }
 }
 
+fn records_of(store: &mut dyn Store, probe: &str) -> u64 {
+    store.records().expect("a count")[probe]
+}
+
 fn joined(store: &mut dyn Store) {
     let seen = |probe: usize, n: u32| {
         let far = 1_000_000 * probe as i64;
@@ -81,7 +86,7 @@ fn batch_once(store: &mut dyn Store) {
     let other = Batch { epoch: 3, records: vec![handshake(3, NOON, 5, 6)], ..one };
     store.keep(&other).expect("kept");
     let account = store.accounts().expect("accounts").remove("alpha").expect("alpha's");
-    assert_eq!((account.batches, account.records), (2, 3));
+    assert_eq!((account.batches, records_of(store, "alpha")), (2, 3));
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 3);
 }
 
@@ -91,7 +96,7 @@ fn record_once(store: &mut dyn Store) {
         store.keep(&batch("alpha", serial, vec![record, record])).expect("kept");
     }
     assert_eq!(read(store, &["alpha"], Span::ALL), expected(&[(0, record)]));
-    assert_eq!(store.accounts().expect("accounts")["alpha"].records, 1);
+    assert_eq!(records_of(store, "alpha"), 1);
 }
 
 fn missing(store: &mut dyn Store) {
@@ -201,9 +206,34 @@ fn given_up(store: &mut dyn Store) {
     let told: Vec<(&str, u64)> =
         account.given_up.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
     assert_eq!(told, [("absurd-round-trip", 2), ("absurd-time", 1), ("spool 'full'\n\\", 12)]);
-    assert_eq!((account.batches, account.records), (3, 6));
+    assert_eq!((account.batches, records_of(store, "beta-1")), (3, 6));
     let odd = Batch { probe: "it's".to_owned(), ..Batch::default() };
     assert!(matches!(store.keep(&odd), Err(WarehouseError::ProbeName { .. })));
+}
+
+fn dropped(store: &mut dyn Store) {
+    let minute = |n: i64| Minute::of(NOON + Nanos::from_secs(60 * n));
+    let told = |probe: &str, serial, dropped: &[(i64, u64)]| Batch {
+        dropped: dropped.iter().map(|(n, packets)| (minute(*n), *packets)).collect(),
+        ..batch(probe, serial, Vec::new())
+    };
+    for one in [
+        told("alpha", 1, &[(0, 5), (1, 7)]),
+        told("alpha", 2, &[(1, 100)]),
+        told("alpha", 2, &[(1, 100)]),
+        told("gamma.x", 1, &[(0, u64::MAX), (3, 1)]),
+        told("gamma.x", 2, &[(0, 1)]),
+    ] {
+        store.keep(&one).expect("kept");
+    }
+    let accounts = store.accounts().expect("accounts");
+    let of = |probe: &str| -> Vec<(Minute, u64)> {
+        accounts[probe].dropped.iter().map(|(minute, packets)| (*minute, *packets)).collect()
+    };
+    assert_eq!(of("alpha"), [(minute(0), 5), (minute(1), 107)]);
+    assert_eq!(of("gamma.x"), [(minute(0), u64::MAX), (minute(3), 1)]);
+    // They are forgotten with their day.
+    assert_eq!(store.days().expect("days"), [Day::of(NOON)]);
 }
 
 fn some(store: &mut dyn Store) {

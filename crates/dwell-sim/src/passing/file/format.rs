@@ -110,28 +110,41 @@ impl<W: Write> CaptureFile<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&mut self, passed: &Passed) -> io::Result<()> {
-        let CaptureFormat { next_generation, nanoseconds, link, snap, bare, .. } = self.format;
-        let Nanos(at) = passed.what.at();
+        let CaptureFormat { link, bare, .. } = self.format;
         for frame in link.frames(passed, bare) {
-            let length = frame.headers.len() + frame.zeros;
-            let kept = length.min(snap);
-            let mut bytes = frame.headers;
-            bytes.resize(kept, 0);
-            let lengths = [Part::Word(kept as u32), Part::Word(length as u32), Part::Bytes(&bytes)];
-            let fraction = if nanoseconds { at % 1_000_000_000 } else { at % 1_000_000_000 / 1_000 };
-            if next_generation {
-                let ticks = if nanoseconds { at } else { at / 1_000 } as u64;
-                let stamp = [Part::Word(0), Part::Word((ticks >> 32) as u32), Part::Word(ticks as u32)];
-                let padding = &[0; 3][..kept.next_multiple_of(4) - kept];
-                let [one, two, three] = stamp;
-                let [four, five, six] = lengths;
-                self.block(6, &[one, two, three, four, five, six, Part::Bytes(padding)])?;
-            } else {
-                self.parts(&[Part::Word((at / 1_000_000_000) as u32), Part::Word(fraction as u32)])?;
-                self.parts(&lengths)?;
-            }
-            self.packets += 1;
+            self.frame(passed.what.at(), &frame.headers, frame.headers.len() + frame.zeros)?;
         }
+        Ok(())
+    }
+
+    /// Adds a frame as it was heard, headers of its link and all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_frame(&mut self, at: Nanos, bytes: &[u8]) -> io::Result<()> {
+        self.frame(at, bytes, bytes.len())
+    }
+
+    /// A frame of `length` bytes, of which those beyond `bytes` are zero.
+    fn frame(&mut self, Nanos(at): Nanos, bytes: &[u8], length: usize) -> io::Result<()> {
+        let CaptureFormat { next_generation, nanoseconds, snap, .. } = self.format;
+        let kept = length.min(snap);
+        let mut bytes = bytes.to_vec();
+        bytes.resize(kept, 0);
+        let lengths = [Part::Word(kept as u32), Part::Word(length as u32), Part::Bytes(&bytes)];
+        let fraction = if nanoseconds { at % 1_000_000_000 } else { at % 1_000_000_000 / 1_000 };
+        if next_generation {
+            let ticks = if nanoseconds { at } else { at / 1_000 } as u64;
+            let stamp = [Part::Word(0), Part::Word((ticks >> 32) as u32), Part::Word(ticks as u32)];
+            let padding = &[0; 3][..kept.next_multiple_of(4) - kept];
+            let [one, two, three] = stamp;
+            let [four, five, six] = lengths;
+            self.block(6, &[one, two, three, four, five, six, Part::Bytes(padding)])?;
+        } else {
+            self.parts(&[Part::Word((at / 1_000_000_000) as u32), Part::Word(fraction as u32)])?;
+            self.parts(&lengths)?;
+        }
+        self.packets += 1;
         Ok(())
     }
 

@@ -76,7 +76,7 @@ impl Store for ClickHouse {
     fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
         batch.check()?;
         let day = batch.day();
-        let (admitted, given_up) = batch.admitted();
+        let (admitted, missing) = batch.admitted();
         let mut rows = Vec::with_capacity(160 * admitted.len());
         for record in admitted {
             put(&mut rows, day, &batch.probe, &Row::of(record));
@@ -89,7 +89,8 @@ impl Store for ClickHouse {
         put_text(&mut rows, batch.probe.as_bytes());
         rows.extend_from_slice(&batch.epoch.to_le_bytes());
         rows.extend_from_slice(&batch.serial.to_le_bytes());
-        put_text(&mut rows, given_up.as_bytes());
+        put_text(&mut rows, missing.given_up.as_bytes());
+        put_text(&mut rows, missing.dropped.as_bytes());
         // The last, so that what is counted as kept is there.
         self.insert(BATCHES, &rows)
     }
@@ -117,21 +118,26 @@ impl Store for ClickHouse {
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
-        let mut rows =
-            self.ask(&format!("SELECT probe, max(given_up) FROM {BATCHES} GROUP BY probe, epoch, serial"))?;
+        let mut rows = self.ask(&format!(
+            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} GROUP BY probe, epoch, serial"
+        ))?;
         while let Some(probe) = rows.text()? {
             let account = accounts.entry(probe).or_default();
-            account.batches += 1;
-            let given_up = rows.text()?.unwrap_or_default();
-            account.give_up(&given_up).map_err(|error| rows.failed(error.to_string()))?;
+            let (given_up, dropped) = (rows.text()?.unwrap_or_default(), rows.text()?.unwrap_or_default());
+            account.add(&given_up, &dropped).map_err(|error| rows.failed(error.to_string()))?;
         }
+        Ok(accounts)
+    }
+
+    fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
+        let mut records = BTreeMap::new();
         let mut rows = self.ask(&format!(
             "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} GROUP BY key, probe) GROUP BY probe"
         ))?;
         while let Some(probe) = rows.text()? {
-            accounts.entry(probe).or_default().records = rows.number()?.unwrap_or(0).unsigned_abs();
+            *records.entry(probe).or_default() += rows.number()?.unwrap_or(0).unsigned_abs();
         }
-        Ok(accounts)
+        Ok(records)
     }
 
     fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {

@@ -27,7 +27,7 @@ const TABLES: [(&str, &str, &str, &str); 2] = [
     ),
     (
         BATCHES,
-        "day Int32, probe String, epoch UInt64, serial UInt64, given_up String",
+        "day Int32, probe String, epoch UInt64, serial UInt64, given_up String, dropped String",
         "probe, epoch, serial",
         "epoch",
     ),

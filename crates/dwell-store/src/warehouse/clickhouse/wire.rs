@@ -5,6 +5,9 @@ use crate::warehouse::WarehouseError;
 use std::io::{BufReader, ErrorKind, Read};
 use std::time::Duration;
 
+/// Bits of a text's length: a name, and the reasons of one batch, are far shorter than 256 MiB.
+const LENGTH_BITS: usize = 28;
+
 /// A server that does not answer a call within this is none.
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -115,8 +118,8 @@ impl Rows {
     /// The next text; `None` when no row is left.
     pub(super) fn text(&mut self) -> Result<Option<String>, WarehouseError> {
         let mut length = 0usize;
-        let mut byte = [0];
-        for shift in (0..28).step_by(7) {
+        let mut byte = [0x80];
+        for shift in (0..LENGTH_BITS).step_by(7) {
             if !self.fill(&mut byte)? {
                 return if shift == 0 { Ok(None) } else { Err(self.failed("cut off".to_owned())) };
             }
@@ -125,8 +128,15 @@ impl Rows {
                 break;
             }
         }
-        let mut text = vec![0; length];
-        if length > 0 && !self.fill(&mut text)? {
+        if byte[0] >= 0x80 {
+            return Err(self.failed("a text that is longer than any of ours: ".to_owned()));
+        }
+        // Room for what comes, not for what the length claims.
+        let mut text = Vec::new();
+        if let Err(error) = self.reader.by_ref().take(length as u64).read_to_end(&mut text) {
+            return Err(self.failed(error.to_string()));
+        }
+        if text.len() < length {
             return Err(self.failed("cut off".to_owned()));
         }
         String::from_utf8(text).map(Some).map_err(|error| self.failed(error.to_string()))
@@ -144,5 +154,27 @@ impl Rows {
         let _ = self.reader.by_ref().take(400).read_to_end(&mut rest);
         why += String::from_utf8_lossy(&rest).trim();
         WarehouseError::Failed { place: self.place.clone(), doing: self.doing, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rows;
+
+    fn text(bytes: &'static [u8]) -> Result<Option<String>, String> {
+        let mut rows = Rows { reader: Box::new(bytes), place: "here".to_owned(), doing: "read" };
+        rows.text().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn texts_are_whole_or_none() {
+        assert_eq!(text(b"\x03one\x03two"), Ok(Some("one".to_owned())));
+        assert_eq!(text(b"\x00"), Ok(Some(String::new())));
+        assert_eq!(text(b""), Ok(None));
+        for cut in [&b"\x03on"[..], b"\x83", b"\xff\xff\xff\x7fone"] {
+            assert!(text(cut).is_err_and(|error| error.contains("cut off")), "{cut:?}");
+        }
+        // Once it was read as one of 28 bits, and what follows as its letters.
+        assert!(text(b"\x80\x80\x80\x80\x01one").is_err_and(|error| error.contains("longer")));
     }
 }

@@ -72,15 +72,21 @@ impl DayFile {
     /// Adds what each probe sent.
     pub(super) fn accounts(&self, accounts: &mut BTreeMap<String, Account>) -> Result<(), WarehouseError> {
         let sql = |error| told(&self.file, "read it", error);
-        let mut batches = self.connection.prepare("SELECT probe, given_up FROM batches").map_err(sql)?;
+        let mut batches =
+            self.connection.prepare("SELECT probe, given_up, dropped FROM batches").map_err(sql)?;
         let mut rows = batches.query([]).map_err(sql)?;
         while let Some(row) = rows.next().map_err(sql)? {
-            let (probe, given_up): (String, String) =
-                row.get(0).and_then(|probe| Ok((probe, row.get(1)?))).map_err(sql)?;
+            let texts = || Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            let (probe, given_up, dropped): (String, String, String) = texts().map_err(sql)?;
             let account: &mut Account = accounts.entry(probe).or_default();
-            account.batches += 1;
-            account.give_up(&given_up).map_err(|why| damaged(&self.file, why))?;
+            account.add(&given_up, &dropped).map_err(|why| damaged(&self.file, why))?;
         }
+        Ok(())
+    }
+
+    /// Adds how many records of each probe are kept.
+    pub(super) fn records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
+        let sql = |error| told(&self.file, "read it", error);
         for part in 0..PARTS {
             let text = format!(
                 "SELECT probe, count(*) FROM (SELECT probe FROM {} GROUP BY key, probe) GROUP BY probe",
@@ -91,7 +97,7 @@ impl DayFile {
             while let Some(row) = rows.next().map_err(sql)? {
                 let (probe, count): (String, i64) =
                     row.get(0).and_then(|probe| Ok((probe, row.get(1)?))).map_err(sql)?;
-                accounts.entry(probe).or_default().records += count.unsigned_abs();
+                *records.entry(probe).or_default() += count.unsigned_abs();
             }
         }
         Ok(())
@@ -107,7 +113,7 @@ fn schema() -> String {
     let mut text = format!(
         "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};
          CREATE TABLE batches (probe TEXT NOT NULL, epoch INTEGER NOT NULL, serial INTEGER NOT NULL,
-             given_up TEXT NOT NULL, PRIMARY KEY (probe, epoch, serial)) WITHOUT ROWID;"
+             given_up TEXT NOT NULL, dropped TEXT NOT NULL, PRIMARY KEY (probe, epoch, serial)) WITHOUT ROWID;"
     );
     for part in 0..PARTS {
         text += &format!(
@@ -131,12 +137,13 @@ fn insert(keeping: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     if known.is_some() {
         return Ok(());
     }
-    let (admitted, given_up) = batch.admitted();
-    keeping.prepare_cached("INSERT INTO batches VALUES (?, ?, ?, ?)")?.execute(params![
+    let (admitted, missing) = batch.admitted();
+    keeping.prepare_cached("INSERT INTO batches VALUES (?, ?, ?, ?, ?)")?.execute(params![
         batch.probe,
         batch.epoch as i64,
         batch.serial as i64,
-        given_up
+        missing.given_up,
+        missing.dropped
     ])?;
     let mut rows: Vec<Row> = admitted.into_iter().map(Row::of).collect();
     rows.sort_unstable_by_key(|row| row.key as u64);

@@ -87,6 +87,14 @@ impl Store for Sqlite {
         Ok(accounts)
     }
 
+    fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
+        let mut records = BTreeMap::new();
+        for day in self.days()? {
+            DayFile::open(&self.file(day))?.records(&mut records)?;
+        }
+        Ok(records)
+    }
+
     fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {
         let listed = |error: io::Error| io_failed(&self.folder, "list the folder", &error);
         let mut days = Vec::new();

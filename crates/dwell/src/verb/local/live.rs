@@ -1,70 +1,21 @@
-//! The view that refreshes while packets pass.
+//! What the terminal shows while packets pass.
 
 use super::table::{lost, way_text, wrapped};
 use super::told::Told;
-use anyhow::{Context, Result};
+use crate::terminal::View;
 use dwell_core::inside::grouped;
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
-use ratatui::style::Stylize;
-use ratatui::text::{Line, Text};
-use ratatui::widgets::Paragraph;
-use std::time::{Duration, Instant};
 
-/// Time from one picture to the next.
-const REFRESH: Duration = Duration::from_millis(500);
-
-/// The terminal, which is given back when this is dropped.
-pub(super) struct Live {
-    terminal: DefaultTerminal,
-    shown: Option<Instant>,
-}
-
-impl Live {
-    pub(super) fn open() -> Result<Self> {
-        let terminal = ratatui::try_init().context("cannot use the terminal; --json or a pipe needs none")?;
-        Ok(Self { terminal, shown: None })
-    }
-
-    /// Shows the run so far, where it is time to. Returns whether somebody asked to end it.
-    pub(super) fn show(&mut self, what: &str, told: &Told<'_>) -> Result<bool> {
-        if self.shown.is_none_or(|shown| shown.elapsed() >= REFRESH) {
-            self.shown = Some(Instant::now());
-            let view = view(what, told);
-            self.terminal.draw(|frame| frame.render_widget(Paragraph::new(view), frame.area()))?;
-        }
-        while event::poll(Duration::ZERO)? {
-            if let Event::Key(key) = event::read()? {
-                let interrupt =
-                    key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-                if interrupt || key.code == KeyCode::Char('q') {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
-fn view(what: &str, told: &Told<'_>) -> Text<'static> {
+/// The run so far.
+pub(super) fn view(what: &str, told: &Told<'_>) -> View {
     let (packets, span) = (told.tally.packets(), told.watched.span.as_secs_f64());
     let rate = packets as f64 / span.max(1e-3);
     let head =
         format!("dwell local: {what}; {} packets in {span:.1} s, {rate:.0}/s; q ends it", grouped(packets));
-    let mut text = Text::from(Line::from(head).bold());
-    let mut add = |part: &str| part.lines().for_each(|line| text.push_line(line.to_owned()));
+    let mut parts = Vec::new();
     for (way, seen) in told.ways() {
-        add("\n");
-        add(&way_text(way, seen, false));
+        parts.extend(["\n".to_owned(), way_text(way, seen, false)]);
     }
-    add("\n");
-    add(&lost(told));
-    told.diagnosis().iter().for_each(|one| add(&wrapped(&one.sentence)));
-    text
+    parts.extend(["\n".to_owned(), lost(told)]);
+    parts.extend(told.diagnosis().iter().map(|one| wrapped(&one.sentence)));
+    View { head, parts }
 }

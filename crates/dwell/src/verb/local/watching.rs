@@ -1,12 +1,13 @@
 //! The run itself: from its source to the tally, the record and the live view.
 
 use super::asked::Asked;
-use super::live::Live;
+use super::live;
 use super::source;
 use super::table::missing;
 use super::told::Told;
 use crate::cli::Output;
 use crate::screen::Progress;
+use crate::terminal::Live;
 use crate::verb::ends::Over;
 use anyhow::{Context, Result};
 use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
@@ -69,7 +70,7 @@ pub(super) fn watch(asked: &mut Asked, output: &Output) -> Result<Run> {
         if let Some(live) = &mut live {
             watched.losses = source.losses();
             let told = Told { watch: &watch, tally: &tally, watched: &watched };
-            if live.show(&asked.what, &told)? {
+            if live.show(|| live::view(&asked.what, &told))? {
                 run.interrupt();
             }
         }

@@ -94,7 +94,7 @@ impl SectionsArgs {
             outcome.hear_all(&mut source, &mut lines)?;
         }
         lines.finish()?;
-        tell(&outcome, source.remarks(), output)
+        tell(&outcome, &source.remarks()?, output)
     }
 }
 

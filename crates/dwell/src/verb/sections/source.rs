@@ -4,7 +4,8 @@ use crate::failure::bad_argument;
 use anyhow::{Result, anyhow, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
-use dwell_store::warehouse::{Span, Store};
+use dwell_store::warehouse::{Account, Minute, Span, Store};
+use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -44,16 +45,7 @@ impl Source {
     pub(super) fn probes(&mut self, order: &[String]) -> Result<Vec<String>> {
         let there: Vec<String> = match &mut self.kind {
             Kind::Captures { names, .. } => names.clone(),
-            Kind::Store { store, .. } => {
-                let accounts = store.accounts()?;
-                let asked = |name: &&String| order.is_empty() || order.contains(name);
-                for (name, account) in accounts.iter().filter(|(name, _)| asked(name)) {
-                    for (reason, count) in &account.given_up {
-                        self.remarks.push(format!("{name} gave up {count} records: {reason}"));
-                    }
-                }
-                accounts.into_keys().collect()
-            }
+            Kind::Store { store, .. } => store.accounts()?.into_keys().collect(),
         };
         for (place, name) in order.iter().enumerate() {
             if !there.contains(name) {
@@ -62,6 +54,9 @@ impl Source {
             if order[..place].contains(name) {
                 bail!(bad_argument(anyhow!("{name} is in the order twice")));
             }
+        }
+        if let [only] = order {
+            bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
         }
         self.asked = if order.is_empty() { there } else { order.to_vec() };
         match self.asked.len() {
@@ -78,9 +73,18 @@ impl Source {
         }
     }
 
-    /// What is to be known of what was read.
-    pub(super) fn remarks(&self) -> &[String] {
-        &self.remarks
+    /// What is to be known of what was read; of a warehouse as it is now, so that following tells what is new.
+    pub(super) fn remarks(&mut self) -> Result<Vec<String>> {
+        let Kind::Store { store, last } = &mut self.kind else { return Ok(self.remarks.clone()) };
+        let span = span(*last);
+        let accounts = store.accounts()?;
+        let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
+        Ok(asked.flat_map(|(name, account)| missing(name, account, span)).collect())
+    }
+
+    /// Whether it hands out what was first seen earlier before what was first seen later.
+    pub(super) const fn is_in_time(&self) -> bool {
+        matches!(self.kind, Kind::Captures { .. })
     }
 
     /// Hands out connections, until `take` breaks off.
@@ -101,13 +105,59 @@ impl Source {
                 }
                 Ok(())
             }
-            Kind::Store { store, last } => {
-                let span = last.map_or(Span::ALL, |seconds| Span {
-                    from: now() - Nanos::from_secs(seconds.into()),
-                    until: Nanos::MAX,
-                });
-                Ok(store.connections(&self.asked, span, take)?)
-            }
+            Kind::Store { store, last } => Ok(store.connections(&self.asked, span(*last), take)?),
         }
+    }
+}
+
+/// The last so many seconds, or all of time.
+fn span(last: Option<u32>) -> Span {
+    let from = |seconds: u32| now() - Nanos::from_secs(seconds.into());
+    last.map_or(Span::ALL, |seconds| Span { from: from(seconds), until: Nanos::MAX })
+}
+
+/// Minutes that are told one by one, the worst of them.
+const MINUTES: usize = 10;
+
+/// What a probe did not send: records that it gave up, and what its kernel dropped before it saw it, in a span.
+fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
+    let given_up = account.given_up.iter();
+    let mut told: Vec<String> =
+        given_up.map(|(reason, count)| format!("{name} gave up {count} records: {reason}")).collect();
+    // The minute in which the span begins lies in it too.
+    let from = Minute::of(span.from);
+    let dropped = account.dropped.iter().filter(|(minute, _)| **minute >= from);
+    let mut dropped: Vec<(Minute, u64)> = dropped.map(|(minute, packets)| (*minute, *packets)).collect();
+    dropped.sort_by_key(|(minute, packets)| (Reverse(*packets), *minute));
+    let more = dropped.split_off(dropped.len().min(MINUTES));
+    dropped.sort_unstable();
+    told.extend(dropped.iter().map(|(minute, packets)| {
+        format!("{name} missed packets at {minute}: the kernel dropped {packets}; connections may be missing there")
+    }));
+    if !more.is_empty() {
+        let packets = more.iter().fold(0u64, |sum, (_, packets)| sum.saturating_add(*packets));
+        let minutes = more.len();
+        told.push(format!("{name} missed packets in {minutes} more minutes: the kernel dropped {packets}"));
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropped_packets_are_told_by_the_minute_the_worst_first_where_they_are_many() {
+        let mut account = Account::default();
+        account.given_up.insert("killed".to_owned(), 3);
+        account.dropped = (0..12).map(|n| (Minute(29_916_660 + n), u64::try_from(n).unwrap() + 1)).collect();
+        let told = missing("in", &account, Span::ALL);
+        assert_eq!(told.len(), 12, "{told:?}");
+        assert_eq!(told[0], "in gave up 3 records: killed");
+        assert!(told[1].contains("2026-11-18 11:02: the kernel dropped 3;"), "{told:?}");
+        assert_eq!(told[11], "in missed packets in 2 more minutes: the kernel dropped 3");
+        let late = Span { from: Minute(29_916_671).start() + Nanos(5), until: Nanos::MAX };
+        assert_eq!(missing("in", &account, late).len(), 2);
+        assert!(missing("in", &Account::default(), Span::ALL).is_empty());
     }
 }

@@ -19,11 +19,13 @@ pub(super) struct Figures {
 pub(super) struct Taken {
     pub(super) figures: Figures,
     outputs: Outputs,
+    /// Packets of which the outputs know that the kernel dropped them.
+    dropped: u64,
 }
 
 impl Taken {
     pub(super) fn by(outputs: Outputs) -> Self {
-        Self { figures: Figures::default(), outputs }
+        Self { figures: Figures::default(), outputs, dropped: 0 }
     }
 
     pub(super) fn handshake(&mut self, handshake: &Handshake) -> Result<()> {
@@ -34,6 +36,13 @@ impl Taken {
     pub(super) fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
         self.figures.throughout.add(told);
         self.outputs.round_trips(told)
+    }
+
+    /// The kernel dropped so many packets since the beginning.
+    pub(super) fn dropped(&mut self, packets: u64) -> Result<()> {
+        let since = packets - self.dropped;
+        self.dropped = packets;
+        if since == 0 { Ok(()) } else { self.outputs.dropped(since) }
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {

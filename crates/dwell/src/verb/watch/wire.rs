@@ -2,11 +2,12 @@
 
 use super::WatchArgs;
 use super::account::{self, Account};
-use super::live::Live;
+use super::live;
 use super::output::{Outputs, Targets};
 use super::taken::{Figures, Taken};
 use crate::failure::bad_argument;
 use crate::screen::Progress;
+use crate::terminal::Live;
 use crate::verb::ends::{Ends, Over};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
@@ -79,11 +80,14 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
             }
             if flushed.elapsed() >= FLUSH {
                 flushed = Instant::now();
+                taken.dropped(gauge.counts().dropped)?;
                 taken.flush()?;
                 progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
             if let Some(live) = &mut live
-                && live.show(&targets.probe, run.span(), &taken.figures, &latest, &mut gauge)?
+                && live.show(|| {
+                    live::view(&targets.probe, run.span(), &taken.figures, &latest, &gauge.counts())
+                })?
             {
                 run.interrupt();
             }
@@ -103,9 +107,11 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     drop(live);
     let seconds = run.span().as_secs_f64();
     let seen = read?;
+    let counts = gauge.counts();
+    taken.dropped(counts.dropped)?;
     let figures = taken.finish()?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
-    let live = account::Live { counts: gauge.counts(), unfiltered, seconds, ended };
+    let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
 }
 

@@ -25,6 +25,11 @@ trait Output {
         Ok(())
     }
 
+    /// The kernel dropped so many packets since this was told last. Where a record is a handshake, they have no place.
+    fn dropped(&mut self, _packets: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// What is held back goes out, as time passes.
     fn flush(&mut self) -> Result<()>;
 
@@ -86,6 +91,10 @@ impl Outputs {
 
     pub(super) fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
         self.0.iter_mut().try_for_each(|output| output.round_trips(told))
+    }
+
+    pub(super) fn dropped(&mut self, packets: u64) -> Result<()> {
+        self.0.iter_mut().try_for_each(|output| output.dropped(packets))
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {

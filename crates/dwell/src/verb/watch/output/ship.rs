@@ -6,8 +6,9 @@ use crate::identity::IdentityArgs;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use dwell_core::tcp::Handshake;
-use dwell_net::Origin;
+use dwell_net::{Origin, clock};
 use dwell_serve::{Report, Shipper, ShipperConfig, WarehouseAddress};
+use dwell_store::warehouse::Minute;
 use std::env;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -91,6 +92,11 @@ impl Output for Shipping {
         } else {
             self.shipper.hand_over(*handshake);
         }
+        Ok(())
+    }
+
+    fn dropped(&mut self, packets: u64) -> Result<()> {
+        self.shipper.dropped(Minute::of(clock::realtime()), packets);
         Ok(())
     }
 

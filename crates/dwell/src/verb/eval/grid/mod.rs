@@ -1,6 +1,9 @@
 //! What a grid file says: worlds, conditions, methods.
 
-use super::key::{plain, set_all};
+mod condition;
+
+pub(super) use condition::{Condition, Of};
+
 use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
@@ -8,7 +11,6 @@ use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
 use dwell_core::Quantity;
-use dwell_sim::{Ranges, Scenario, ScenarioError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +68,8 @@ struct Block {
     /// Routers at these hops are probed instead, in labs of their own, over IPv4 and IPv6.
     #[serde(default)]
     fsd: Vec<u8>,
+    /// Connections pass probes instead, in the simulator; `set` and `axis` are of its keys.
+    passing: Option<Table>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -80,25 +84,6 @@ struct Block {
     random: u32,
     /// The largest load that a link of them may have.
     load: Option<f64>,
-}
-
-/// One condition.
-#[derive(Clone, Debug)]
-pub(super) struct Condition {
-    /// Name of its block.
-    pub(super) block: String,
-    /// Its place in the block, from 0.
-    pub(super) number: u32,
-    /// What its runs measure.
-    pub(super) methods: Vec<MethodSpec>,
-    /// What echoes its runs hear, where they hear any.
-    pub(super) echo: Vec<Probe>,
-    /// Which routers its runs probe, where they probe any.
-    pub(super) fsd: Vec<u8>,
-    /// Name of the block, and the keys that differ from condition to condition.
-    pub(super) settings: BTreeMap<String, Value>,
-    /// All of it.
-    pub(super) scenario: Scenario,
 }
 
 impl Grid {
@@ -128,8 +113,13 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            let measured = [!block.echo.is_empty(), !block.fsd.is_empty(), !block.methods.is_empty()];
-            let [echo, fsd, _] = measured;
+            let measured = [
+                !block.echo.is_empty(),
+                !block.fsd.is_empty(),
+                block.passing.is_some(),
+                !block.methods.is_empty(),
+            ];
+            let [echo, fsd, passing, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
             if (echo || fsd) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
@@ -137,7 +127,13 @@ impl Grid {
                     "echoes are heard, and routers probed, in the lab, each in a block of their own without a [[method]]",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 3] {
+            if passing && (several || grid.world == EvalWorld::Lab) {
+                return wrong(
+                    block,
+                    "connections pass probes in the simulator, in a block of their own without a [[method]]",
+                );
+            }
+            if grid.methods.is_empty() && measured == [false; 4] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -168,35 +164,6 @@ impl Grid {
     /// Whether a quantity gets rows.
     pub(super) fn wants(&self, quantity: Quantity) -> bool {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
-    }
-
-    /// All conditions, block by block.
-    pub(super) fn conditions(&self, seed: u64) -> Result<Vec<Condition>> {
-        let mut conditions = Vec::new();
-        for block in &self.blocks {
-            match (&block.base, block.random) {
-                (Some(base), 0) if block.load.is_none() => {
-                    for (settings, number) in
-                        block.settings().map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
-                    {
-                        conditions.push(self.varied(block, number, base, settings)?);
-                    }
-                }
-                (None, 1..) if block.axis.is_empty() && block.set.is_empty() => {
-                    conditions.extend((0..block.random).map(|number| self.drawn(block, seed, number)));
-                }
-                _ => {
-                    let rule = anyhow!(
-                        "needs either `base`, with `set` and `axis` or without, or `random`, with `load` or without"
-                    );
-                    return Err(self.wrong(block, &rule));
-                }
-            }
-        }
-        if conditions.is_empty() {
-            return Err(bad_argument(anyhow!("{}: there are no conditions", self.file.display())));
-        }
-        Ok(conditions)
     }
 
     /// Every run of `conditions` that `only` names, each with its condition; all of them, where it names none.
@@ -234,77 +201,14 @@ impl Grid {
     pub(super) fn digest(&self, conditions: &[Condition]) -> Result<String> {
         let text = std::fs::read(&self.file).map_err(bad_argument)?;
         let mut digest = Sha256::new_with_prefix(text);
-        conditions.iter().for_each(|condition| digest.update(condition.scenario.to_toml()));
-        Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
-    }
-
-    fn varied(
-        &self,
-        block: &Block,
-        number: u32,
-        base: &Path,
-        mut settings: BTreeMap<String, Value>,
-    ) -> Result<Condition> {
-        let base = self.file.parent().unwrap_or(Path::new("")).join(base);
-        // Read as a scenario first: its mistakes are told with their lines.
-        Scenario::load(&base).map_err(bad_argument)?;
-        let text = std::fs::read_to_string(&base).map_err(bad_argument)?;
-        let mut scenario: Value = Value::Table(text.parse::<Table>().map_err(bad_argument)?);
-        for (key, value) in block.set.iter().chain(&settings) {
-            set_all(&mut scenario, key, value).map_err(|error| self.wrong(block, &error))?;
-        }
-        let name = base.display().to_string();
-        let told = |settings: &BTreeMap<String, Value>| {
-            let told: Vec<String> =
-                settings.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect();
-            told.join(", ")
-        };
-        let scenario = Scenario::parse(&name, &toml::to_string(&scenario)?).map_err(|error| match error {
-            // The line is one of a text that nobody has seen.
-            ScenarioError::Wrong { key, problem, .. } => {
-                let all = block.set.clone().into_iter().chain(settings.clone()).collect();
-                self.wrong(block, &anyhow!("{name} with {}: {key}: {problem}", told(&all)))
+        for condition in conditions {
+            match &condition.of {
+                Of::Scenario(scenario) => digest.update(scenario.to_toml()),
+                // All of it is in the grid's own text.
+                Of::Passing(_) => {}
             }
-            other => bad_argument(other),
-        })?;
-        settings.insert("block".to_owned(), Value::String(block.name.clone()));
-        Ok(self.condition(block, number, settings, scenario))
-    }
-
-    /// The scenario of number `number`; its name says how to draw it again.
-    fn drawn(&self, block: &Block, seed: u64, number: u32) -> Condition {
-        let usual = Ranges::default();
-        let load = block.load.map_or(usual.load.clone(), |most| *usual.load.start()..=most);
-        let seed = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(number));
-        let scenario = Scenario::random(seed, &Ranges { load, ..usual });
-        let rate = scenario.links.last().and_then(|link| link.rate);
-        let settings = [
-            ("block", Value::String(block.name.clone())),
-            ("scenario", Value::String(scenario.name.clone())),
-            ("hops", Value::Integer(scenario.links.len() as i64)),
-            ("end_link", Value::String(rate.map_or_else(|| "unshaped".to_owned(), |rate| rate.to_string()))),
-            ("nic", Value::String(scenario.destination.nic.kind().to_string())),
-        ];
-        let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        self.condition(block, number, settings, scenario)
-    }
-
-    fn condition(
-        &self,
-        block: &Block,
-        number: u32,
-        settings: BTreeMap<String, Value>,
-        scenario: Scenario,
-    ) -> Condition {
-        Condition {
-            block: block.name.clone(),
-            number,
-            methods: self.methods_of(block).to_vec(),
-            echo: block.echo.clone(),
-            fsd: block.fsd.clone(),
-            settings,
-            scenario,
         }
+        Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
     fn methods_of<'a>(&'a self, block: &'a Block) -> &'a [MethodSpec] {
@@ -316,35 +220,14 @@ impl Grid {
     }
 }
 
-impl Block {
-    /// What each condition sets by the axes.
-    fn settings(&self) -> Result<Vec<BTreeMap<String, Value>>> {
-        let mut all = vec![BTreeMap::new()];
-        for (key, values) in &self.axis {
-            if values.is_empty() {
-                return Err(anyhow!("axis {key} has no values"));
-            }
-            let with = |settings: &BTreeMap<String, Value>, value: &Value| {
-                let mut settings = settings.clone();
-                settings.insert(key.clone(), value.clone());
-                settings
-            };
-            all = all
-                .iter()
-                .flat_map(|settings| values.iter().map(move |value| with(settings, value)))
-                .collect();
-        }
-        Ok(all)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const BASE: &str = "name = \"base\"\n[[links]]\nrate = \"1 Gb/s\"\n[[links]]\nrate = \"100 Mb/s\"\n";
 
-    fn grid(text: &str) -> Result<Vec<Condition>> {
+    /// The conditions that come of a grid file of this text.
+    pub(super) fn conditions_of(text: &str) -> Result<Vec<Condition>> {
         let folder = tempfile::tempdir()?;
         std::fs::write(folder.path().join("base.toml"), BASE)?;
         let file = folder.path().join("grid.toml");
@@ -352,64 +235,13 @@ mod tests {
         Grid::load(&file)?.conditions(1)
     }
 
-    const HEAD: &str = "world = \"sim\"\nruns = 2\n[[method]]\nname = \"knee\"\n";
-
-    #[test]
-    fn every_combination_is_a_condition() {
-        let block = "[[block]]\nname = \"b\"\nbase = \"base.toml\"\n[block.axis]\n\
-                     \"destination.spin\" = [\"0 us\", \"5 us\", \"10 us\"]\n\
-                     \"links.last.rate\" = [\"100 Mb/s\", \"unshaped\"]\n";
-        let conditions = grid(&format!("{HEAD}{block}")).unwrap();
-        assert_eq!(conditions.len(), 6);
-        let last = &conditions[5];
-        assert_eq!(last.scenario.links[1].rate, None);
-        assert_eq!(last.settings["destination.spin"].as_str(), Some("10 us"));
-        assert_eq!(last.settings["block"].as_str(), Some("b"));
-    }
-
-    #[test]
-    fn random_conditions_repeat() {
-        let conditions = grid(&format!("{HEAD}[[block]]\nname = \"any\"\nrandom = 5\n")).unwrap();
-        let again = grid(&format!("{HEAD}[[block]]\nname = \"any\"\nrandom = 5\n")).unwrap();
-        assert_eq!(conditions.len(), 5);
-        assert!(conditions.iter().zip(&again).all(|(one, other)| one.scenario == other.scenario));
-        assert!(conditions[0].scenario != conditions[1].scenario);
-    }
-
-    #[test]
-    fn mistakes_are_told_with_their_place() {
-        let told = |text: &str| format!("{:#}", grid(text).unwrap_err());
-        assert!(told("world = \"sim\"\nruns = \"two\"\n").contains("grid.toml:2: "));
-        let error = told(&format!("{HEAD}[[block]]\nname = \"b\"\n"));
-        assert!(error.contains("block `b`: needs either `base`"), "{error}");
-        let block = |axis: &str| {
-            format!("{HEAD}[[block]]\nname = \"b\"\nbase = \"base.toml\"\n[block.axis]\n{axis}\n")
-        };
-        let error = told(&block("\"links.7.rate\" = [\"1 Gb/s\"]"));
-        assert!(error.contains("block `b`: links.7.rate: `7`: there are 2"), "{error}");
-        let error = told(&block("\"links.0.rate\" = [\"fast\"]"));
-        assert!(error.contains("grid.toml: block `b`") && error.contains("links"), "{error}");
-        let error = told(&block("\"destination.spin\" = []"));
-        assert!(error.contains("axis destination.spin has no values"), "{error}");
-    }
+    pub(super) const HEAD: &str = "world = \"sim\"\nruns = 2\n[[method]]\nname = \"knee\"\n";
 
     #[test]
     fn the_simulator_has_no_kernel_to_look_into() {
         let head = HEAD.replace("knee", "local");
-        let error = grid(&format!("{head}[[block]]\nname = \"any\"\nrandom = 1\n")).unwrap_err();
+        let error = conditions_of(&format!("{head}[[block]]\nname = \"any\"\nrandom = 1\n")).unwrap_err();
         assert!(format!("{error:#}").contains("`local` is for the lab"), "{error:#}");
-    }
-
-    #[test]
-    fn settings_of_a_block_are_no_axis() {
-        let block = "[[block]]\nname = \"b\"\nbase = \"base.toml\"\nset = { destination = { spin = \"7 us\" } }\n\
-                     [block.axis]\n\"destination.nic\" = [\"none\", { hold = { period = \"25 us\" } }]\n";
-        let conditions = grid(&format!("{HEAD}{block}")).unwrap();
-        assert_eq!(conditions.len(), 2);
-        assert_eq!(conditions[1].scenario.destination.spin.median().0, 7_000);
-        assert_eq!(conditions[1].scenario.destination.nic.period().map(|period| period.0), Some(25_000));
-        let keys: Vec<&str> = conditions[1].settings.keys().map(String::as_str).collect();
-        assert_eq!(keys, ["block", "destination.nic"]);
     }
 
     #[test]
@@ -437,7 +269,7 @@ mod tests {
     fn names_of_blocks_can_be_told_apart() {
         let told = |names: [&str; 2]| {
             let blocks = names.map(|name| format!("[[block]]\nname = \"{name}\"\nrandom = 1\n"));
-            format!("{:#}", grid(&format!("{HEAD}{}", blocks.concat())).unwrap_err())
+            format!("{:#}", conditions_of(&format!("{HEAD}{}", blocks.concat())).unwrap_err())
         };
         assert!(told(["a", "a"]).contains("block `a`: there are two"));
         assert!(told(["a:1", "b"]).contains("no colon"));
