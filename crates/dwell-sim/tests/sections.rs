@@ -1,66 +1,12 @@
 //! Sections joined from what several probes saw of the same handshakes, judged by what really was.
 
 use dwell_core::Nanos;
-use dwell_core::tcp::section::{Connection, Ends, NatJoin, Order, Sight, Summary, Votes, split};
-use dwell_core::tcp::{Handshake, Limits, Tracker};
-use dwell_sim::passing::{JoinedJudge, Population, Seen, Told};
-use std::collections::BTreeMap;
+use dwell_core::tcp::section::{Connection, Order, Summary, split};
+use dwell_sim::passing::{HalfTally, LABELS, Population, Reading, Told};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// What was joined, and what it is judged to be.
-struct Joined {
-    judge: JoinedJudge,
-    connections: Vec<Connection>,
-    order: Order,
-    votes: Votes,
-}
-
-/// The probes of the population, given to the reader in the order of this list.
-fn joined(population: Population, list: &[usize]) -> Joined {
-    let mut judge = JoinedJudge::default();
-    let mut trackers: Vec<_> = list.iter().map(|_| Tracker::new(Limits::default())).collect();
-    let mut told: Vec<(usize, Handshake)> = Vec::new();
-    let mut passings = population.passings().with_ways();
-    while let Some(next) = passings.next() {
-        passings.take_ways().into_iter().for_each(|way| judge.expect(way));
-        let Told::Passed(passed) = next else { continue };
-        let mut take = |handshake| told.push((passed.probe, handshake));
-        match &passed.what {
-            Seen::Segment(segment) => trackers[passed.probe].see(segment, &mut take),
-            Seen::Unreachable(message) => trackers[passed.probe].refused(message, &mut take),
-        }
-    }
-    for (probe, tracker) in trackers.iter_mut().enumerate() {
-        tracker.finish(&mut |handshake| told.push((probe, handshake)));
-    }
-    let mut by_ends: BTreeMap<Ends, Connection> = BTreeMap::new();
-    for (probe, handshake) in &told {
-        judge.told(*probe, handshake);
-        let Some(ends) = Ends::of(handshake) else { continue };
-        let first_at = handshake.first_at;
-        let connection =
-            by_ends.entry(ends).or_insert_with(|| Connection { ends, first_at, sights: Vec::new() });
-        let place = list.iter().position(|listed| listed == probe).expect("a probe of the list");
-        if connection.by(place).is_none() {
-            connection.sights.push(Sight::of(place, handshake));
-        }
-    }
-    let mut offered: Vec<Connection> = by_ends.into_values().collect();
-    offered.sort_by_key(|connection| connection.first_at);
-    let (mut join, mut connections) = (NatJoin::new(list.len()), Vec::new());
-    for mut connection in offered {
-        connection.sights.sort_by_key(|sight| sight.probe);
-        join.pass(connection.first_at, &mut |one| connections.push(one));
-        join.offer(connection, &mut |one| connections.push(one));
-    }
-    join.finish(&mut |one| connections.push(one));
-    let mut votes = Votes::new(list.len());
-    connections.iter().for_each(|connection| votes.hear(connection));
-    let order = votes.order();
-    connections.iter().for_each(|connection| judge.hear(connection, &order, list));
-    Joined { judge, connections, order, votes }
-}
-
-fn assert_judged(Joined { judge, connections, order, votes }: &Joined, list: &[usize]) {
+fn assert_judged(reading: &Reading, list: &[usize]) {
+    let Reading { sections: judge, connections, order, votes, .. } = reading;
     let in_order: Vec<usize> = order.probes().iter().map(|place| list[*place]).collect();
     println!("order {in_order:?}, sure {:?} of {} connections", order.sure(), votes.connections());
     println!("matches, false ones: {:?}", judge.matches());
@@ -77,7 +23,7 @@ fn assert_judged(Joined { judge, connections, order, votes }: &Joined, list: &[u
         );
     }
     for (between, way) in judge.missed().take(10) {
-        println!("missed {between:?} of {way:?}");
+        println!("missed {between:?} of {:?}: {:?}", way.at[0].connection, way.at[0].labels);
     }
     for wrong in judge.wrong().iter().take(10) {
         println!("{wrong:#?}");
@@ -85,9 +31,14 @@ fn assert_judged(Joined { judge, connections, order, votes }: &Joined, list: &[u
     assert!(in_order.is_sorted(), "{in_order:?}");
     assert_eq!(judge.wrong().len(), 0);
     assert_eq!(judge.matches().1, 0);
+    let mut all = HalfTally::default();
     for kind in ["client", "inner", "server"] {
-        assert!(judge.all(kind).knowable > 0 && judge.all(kind).share() >= 0.97, "{kind}");
+        let tally = judge.all(kind);
+        // Half of the connections are peculiar, and a repetition between two probes hides what lies there.
+        assert!(tally.knowable > 0 && tally.share() >= if kind == "inner" { 0.95 } else { 0.97 }, "{kind}");
+        all.add(&tally);
     }
+    assert!(all.share() >= 0.97, "{:.2} % of what can be known", all.share() * 100.0);
     assert_consistent(connections, order);
 }
 
@@ -109,7 +60,7 @@ fn assert_consistent(connections: &[Connection], order: &Order) {
 fn no_section_is_wrong_and_what_can_be_known_is_told() {
     let list = [2, 0, 3, 1];
     let population = Population { connections: 5_000, probes: 4, seed: 11, ..Population::default() };
-    assert_judged(&joined(population, &list), &list);
+    assert_judged(&population.read(&list), &list);
 }
 
 #[test]
@@ -117,9 +68,9 @@ fn a_nat_between_the_probes_changes_nothing() {
     let list = [1, 2, 0];
     let population =
         Population { connections: 6_000, probes: 3, seed: 12, nat: Some(1), ..Population::default() };
-    let judged = joined(population, &list);
+    let judged = population.read(&list);
     assert_judged(&judged, &list);
-    assert!(judged.judge.matches().0 > 4_500, "{:?}", judged.judge.matches());
+    assert!(judged.sections.matches().0 > 4_500, "{:?}", judged.sections.matches());
 }
 
 #[test]
@@ -127,10 +78,10 @@ fn a_probe_of_one_direction_parts_nothing() {
     let list = [0, 1, 2];
     let population =
         Population { connections: 2_000, probes: 3, seed: 13, one_way: Some(1), ..Population::default() };
-    let judged = joined(population, &list);
-    println!("{:?}", judged.judge.all("inner"));
-    assert!(judged.judge.wrong().is_empty());
-    assert!(judged.judge.all("inner").share() >= 0.97);
+    let judged = population.read(&list);
+    println!("{:?}", judged.sections.all("inner"));
+    assert!(judged.sections.wrong().is_empty());
+    assert!(judged.sections.all("inner").share() >= 0.97);
 }
 
 #[test]
@@ -145,6 +96,23 @@ fn loss_everywhere_and_coarse_stamps_make_nothing_wrong() {
             resolution: Nanos(1_000),
             ..Population::default()
         };
-        assert_judged(&joined(population, &list), &list);
+        assert_judged(&population.read(&list), &list);
+    }
+}
+
+#[test]
+fn every_label_can_be_asked_for() {
+    let population = Population { connections: 4_000, probes: 2, ..Population::default() };
+    let labels: BTreeSet<&str> = population
+        .passings()
+        .filter_map(|told| if let Told::Truth(truth) = told { Some(truth.labels) } else { None })
+        .flatten()
+        .collect();
+    let drawn_later = BTreeSet::from(["ports-reused"]);
+    assert_eq!(labels.difference(&drawn_later).copied().collect::<Vec<_>>(), LABELS);
+    for label in LABELS {
+        let some = Population { connections: 5, probes: 2, label: Some(label), ..Population::default() };
+        let is_so = |told| !matches!(told, Told::Truth(truth) if !truth.labels.contains(&label));
+        assert!(some.passings().all(is_so), "{label}");
     }
 }

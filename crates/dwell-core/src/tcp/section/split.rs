@@ -127,18 +127,25 @@ fn client_half(sight: &Sight) -> Half {
     if sight.quality == Quality::Refused { Half::Unknown } else { sight.client }
 }
 
-/// The two halves of each side are of the same packets, unless one of these was repeated on its way: each probe reads
-/// its own half off what it saw first, and where segments are lost between them that differs.
+/// Each probe reads its halves off what it saw first, and that is not the same packet at both where one was lost between
+/// them and repeated. Whatever passes the nearer probe before the ACK has passed the farther one: with as many SYN/ACKs
+/// at both, these are the same, and so is the ACK, for another one would answer another SYN/ACK. Where a mirror shows each
+/// twice, repetitions cannot be counted.
+fn saw_the_same(one: &Sight, two: &Sight) -> bool {
+    let is_counted = |sight: &Sight| sight.syn_acks <= 1 || !sight.flags.has(Flag::Duplicated);
+    one.syn_acks == two.syn_acks && is_counted(one) && is_counted(two)
+}
+
 fn server_side(one: &Sight, two: &Sight) -> Estimate {
-    // A SYN/ACK that was lost between them, and another in answer to another SYN.
-    let may_differ = one.flags.has(Flag::SynRepeated) && two.flags.has(Flag::SynAckRepeated);
-    if may_differ { Estimate::Unknown } else { Estimate::between(one.server, two.server) }
+    // One SYN has one first answer; its repetition comes late enough to be told from it.
+    let is_once = |sight: &Sight| !sight.flags.has(Flag::SynRepeated);
+    let is_same = saw_the_same(one, two) || is_once(one) && is_once(two);
+    if is_same { Estimate::between(one.server, two.server) } else { Estimate::Unknown }
 }
 
 fn client_side(one: &Sight, two: &Sight) -> Estimate {
-    // An ACK that was lost between them, and another in answer to another SYN/ACK.
-    let may_differ = two.flags.has(Flag::SynAckRepeated);
-    if may_differ { Estimate::Unknown } else { Estimate::between(client_half(two), client_half(one)) }
+    let (longer, shorter) = (client_half(two), client_half(one));
+    if saw_the_same(one, two) { Estimate::between(longer, shorter) } else { Estimate::Unknown }
 }
 
 fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bool) -> Section {

@@ -5,7 +5,7 @@ use crate::unit::Nanos;
 use proptest::prelude::*;
 
 fn sight(probe: usize, server: Half, client: Half) -> Sight {
-    Sight { probe, server, client, quality: Quality::Exact, flags: Flags::default() }
+    Sight { probe, server, client, quality: Quality::Exact, flags: Flags::default(), syn_acks: 1 }
 }
 
 fn exact(ns: i64) -> Half {
@@ -110,16 +110,19 @@ fn halves_of_different_packets_make_no_section() {
     let mut seen =
         connection(vec![sight(0, exact(90_000), exact(10_000)), sight(1, exact(30_000), exact(72_000))]);
     let middle = |seen: &Connection| split(seen, &Order::pinned(vec![0, 1]))[1];
-    // The ACK to the first SYN/ACK may have been lost between the probes, and the second probe have seen that to another.
-    seen.sights[1].flags.set(Flag::SynAckRepeated);
+    // The ACK to the first SYN/ACK was lost between the probes, and the second probe saw that to another.
+    seen.sights[1].syn_acks = 2;
     assert_eq!((middle(&seen).rtt, middle(&seen).client_side), (Some(Nanos(60_000)), Estimate::Unknown));
     assert_eq!(middle(&seen).quality, SectionQuality::OneSided);
-    // The first SYN/ACK too, and the first probe have seen another one, to another SYN.
+    // Where SYNs were repeated too, the first SYN/ACK may have been lost there, and the first probe have seen another.
     seen.sights[0].flags.set(Flag::SynRepeated);
     assert_eq!((middle(&seen).rtt, middle(&seen).quality), (None, SectionQuality::Ambiguous));
-    // What is repeated before the nearer probe is the same at both.
-    seen.sights[1].flags = seen.sights[0].flags;
+    // With as many at both they are the same.
+    seen.sights[0].syn_acks = 2;
     assert_eq!((middle(&seen).rtt, middle(&seen).quality), (Some(Nanos(61_000)), SectionQuality::Exact));
+    // Unless one of them saw copies.
+    seen.sights[0].flags.set(Flag::Duplicated);
+    assert_eq!((middle(&seen).rtt, middle(&seen).quality), (None, SectionQuality::Ambiguous));
 }
 
 proptest! {

@@ -14,6 +14,7 @@ mod journal;
 mod judge;
 mod key;
 mod method;
+mod passing;
 mod place;
 mod published;
 mod rows;
@@ -46,6 +47,7 @@ use std::time::Instant;
   dwell eval scenarios/eval/host-delay-sim.toml --rows sim.jsonl    stop it, and the same command goes on
   dwell eval scenarios/eval/host-delay-sim.toml --only random:17    one condition of it
   dwell eval scenarios/eval/host-delay-lab.toml --json > lab.json
+  dwell eval scenarios/eval/handshakes-sim.toml --only loss         handshakes and sections
   dwell eval scenarios/eval/host-delay-lab.toml --plot lab.svg --runs 2 --only 'end link'")]
 pub(crate) struct EvalArgs {
     /// A grid of conditions, runs and methods, as TOML

@@ -73,7 +73,7 @@ pub(super) fn run(
     alone: bool,
 ) -> Result<Judged> {
     let began = Instant::now();
-    let lab = SectionLab::up(&condition.scenario, LabOptions { seed, ..LabOptions::default() }, alone)?;
+    let lab = SectionLab::up(condition.scenario()?, LabOptions { seed, ..LabOptions::default() }, alone)?;
     let heard = lab.run(SectionAsking { pings: asked.pings, interval: asked.interval })?;
     drop(lab);
     let mut judged = Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() };

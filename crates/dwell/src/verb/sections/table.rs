@@ -11,13 +11,13 @@ use std::fmt::Write as _;
 const HEADS: [&str; 9] = [
     "section",
     "connections",
+    "values",
     "p50",
     "p95",
     "p99",
     "server side p50",
     "client side p50",
     "difference p50",
-    "not exact",
 ];
 
 impl Outcome {
@@ -28,6 +28,17 @@ impl Outcome {
             rows.add_row(self.row(*from, *to, summary));
         }
         let mut text = format!("{}\n", rows.trim_fmt());
+        for ((from, to), (summary, _)) in &self.sections {
+            let others: Vec<String> = summary
+                .qualities
+                .iter()
+                .filter(|(quality, _)| **quality != SectionQuality::Exact)
+                .map(|(quality, count)| format!("{count} {quality}"))
+                .collect();
+            if !others.is_empty() {
+                let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));
+            }
+        }
         if !self.groups.is_empty() {
             let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
             let mut rows = table(&heads);
@@ -44,22 +55,16 @@ impl Outcome {
         let told = |times: &Differences, share| {
             times.quantile(share).map_or_else(|| "-".to_owned(), |time: Nanos| time.to_string())
         };
-        let other: Vec<String> = summary
-            .qualities
-            .iter()
-            .filter(|(quality, _)| **quality != SectionQuality::Exact)
-            .map(|(quality, count)| format!("{count} {quality}"))
-            .collect();
         vec![
             format!("{} to {}", self.name(from), self.name(to)),
             summary.connections().to_string(),
+            summary.rtt.count().to_string(),
             told(&summary.rtt, 0.5),
             told(&summary.rtt, 0.95),
             told(&summary.rtt, 0.99),
             told(&summary.server_side, 0.5),
             told(&summary.client_side, 0.5),
             told(&summary.consistency, 0.5),
-            other.join(", "),
         ]
     }
 

@@ -2,7 +2,7 @@
 
 mod condition;
 
-pub(super) use condition::Condition;
+pub(super) use condition::{Condition, Of};
 
 use super::draw::Draw;
 use super::method::{MethodName, MethodSpec};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toml::Value;
+use toml::{Table, Value};
 
 /// A grid file.
 #[derive(Debug, Deserialize)]
@@ -75,6 +75,8 @@ struct Block {
     fsd: Vec<u8>,
     /// Its links are sections, which probes between them tell apart, in labs of their own.
     sections: Option<Sections>,
+    /// Connections pass probes instead, in the simulator; `set` and `axis` are of its keys.
+    passing: Option<Table>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -128,9 +130,10 @@ impl Grid {
                 !block.echo.is_empty(),
                 !block.fsd.is_empty(),
                 block.sections.is_some(),
+                block.passing.is_some(),
                 !block.methods.is_empty(),
             ];
-            let [echo, fsd, sections, _] = measured;
+            let [echo, fsd, sections, passing, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
             if (echo || fsd || sections) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
@@ -145,7 +148,13 @@ impl Grid {
                     "only labs of sections may stand together: they wait more than they work",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 4] {
+            if passing && (several || grid.world == EvalWorld::Lab) {
+                return wrong(
+                    block,
+                    "connections pass probes in the simulator, in a block of their own without a [[method]]",
+                );
+            }
+            if grid.methods.is_empty() && measured == [false; 5] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -219,7 +228,13 @@ impl Grid {
     pub(super) fn digest(&self, conditions: &[Condition]) -> Result<String> {
         let text = std::fs::read(&self.file).map_err(bad_argument)?;
         let mut digest = Sha256::new_with_prefix(text);
-        conditions.iter().for_each(|condition| digest.update(condition.scenario.to_toml()));
+        for condition in conditions {
+            match &condition.of {
+                Of::Scenario(scenario) => digest.update(scenario.to_toml()),
+                // All of it is in the grid's own text.
+                Of::Passing(_) => {}
+            }
+        }
         Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
