@@ -281,6 +281,10 @@ pub enum Quantity {
     RoundTripMinimum,
     /// What a router takes to make an ICMP time-exceeded message, less what it takes to forward a packet.
     IcmpGeneration,
+    /// Of the values that were told, the share that is wrong.
+    WrongValues,
+    /// Of the values that can be known, the share that was told.
+    ToldValues,
     /// What the tight link of the path has free (RFC 5136, section 2.3.5), in bits that a packet takes of an Ethernet
     /// link.
     AvailableBandwidth,
@@ -331,6 +335,8 @@ impl Quantity {
             Self::KernelServiceTime => "kernel_service_time",
             Self::RoundTripMinimum => "round_trip_minimum",
             Self::IcmpGeneration => "icmp_generation",
+            Self::WrongValues => "wrong_values",
+            Self::ToldValues => "told_values",
             Self::AvailableBandwidth => "available_bandwidth",
             Self::AveragingTime => "averaging_time",
             Self::TightLinkCapacity => "tight_link_capacity",

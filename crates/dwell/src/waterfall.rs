@@ -56,16 +56,38 @@ impl Extent {
         }
     }
 
-    /// In words, with `us` as the name of the unit.
-    pub(crate) fn text(self, us: &str) -> String {
+    /// In words. A value whose interval is nothing has none.
+    pub(crate) fn text(self, unit: Unit) -> String {
+        let Unit { name, us, digits } = unit;
+        let figure = |figure: f64| format!("{:.digits$}", figure / us);
         match self {
-            Self::Value { value, low, high } => format!("{value:.1} {us} ({low:.1} to {high:.1})"),
-            Self::AtMost(bound) => format!("at most {bound:.1} {us}"),
-            Self::AtLeast(bound) => format!("at least {bound:.1} {us}"),
+            Self::Value { value, low, high } if low == high => format!("{} {name}", figure(value)),
+            Self::Value { value, low, high } => {
+                format!("{} {name} ({} to {})", figure(value), figure(low), figure(high))
+            }
+            Self::AtMost(bound) => format!("at most {} {name}", figure(bound)),
+            Self::AtLeast(bound) => format!("at least {} {name}", figure(bound)),
             Self::Unknown => "not known".into(),
         }
     }
 }
+
+/// A unit of time to tell lengths in.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct Unit {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Microseconds that it is.
+    pub(crate) us: f64,
+    /// Digits behind the point.
+    digits: usize,
+}
+
+/// Where letters are few.
+const PLAIN_US: Unit = Unit { name: "us", us: 1.0, digits: 1 };
+/// Of most times here.
+pub(crate) const US: Unit = Unit { name: "µs", us: 1.0, digits: 1 };
+const MS: Unit = Unit { name: "ms", us: 1e3, digits: 3 };
 
 /// One bar.
 #[derive(Clone, Debug)]
@@ -102,6 +124,11 @@ impl Bars {
         ends.fold(1e-3, f64::max)
     }
 
+    /// The unit of a picture: of long times milliseconds.
+    pub(crate) fn unit(&self) -> Unit {
+        if self.longest() < 1e4 { US } else { MS }
+    }
+
     /// One line a part. A solid bar is a value, a shaded one an upper bound, an arrow a lower one.
     pub(crate) fn text(&self, colour: bool) -> String {
         let widest =
@@ -120,7 +147,7 @@ impl Bars {
                 " ".repeat(before),
                 paint(&drawn, code, colour),
                 " ".repeat(after),
-                bar.extent.text("us"),
+                bar.extent.text(PLAIN_US),
             );
         }
         text

@@ -183,10 +183,13 @@ fn what_cannot_be_is_told_on_one_line() {
     fs::write(folder.path().join("none.pcap"), Capture::new().0).expect("a file");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
+        (&["sections", "alpha.pcap", "b="], 2, "b= names no file"),
+        (&["sections", "alpha.pcap", "server=beta.pcap"], 2, "no place between them is called \"server\""),
+        (&["sections", "alpha.pcap", "beta.pcap", "--order", "beta"], 2, "--order names beta alone"),
         (&["sections", "alpha.pcap", "junk.pcap"], 1, "junk.pcap is not a capture"),
         (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),

@@ -144,13 +144,18 @@ impl Differences {
         if rank <= below { -self.below.at_rank(below + 1 - rank) } else { self.above.at_rank(rank - below) }
     }
 
+    /// The order statistics that hold the `p`-quantile in 95 % of all such samples; `None` where there are too few.
+    #[must_use]
+    pub fn interval(&self, p: f64) -> Option<[Nanos; 2]> {
+        let [Some(low), Some(high)] = interval_ranks(p, self.count()) else { return None };
+        Some([self.at_rank(low), self.at_rank(high)])
+    }
+
     /// The median with its 95 % interval; `None` where there are too few for one.
     #[must_use]
     pub fn median(&self) -> Option<Finding> {
-        let count = self.count();
-        let [Some(low), Some(high)] = interval_ranks(0.5, count) else { return None };
-        let at = |rank| self.at_rank(rank).as_f64();
-        Some(Finding::Value { value: at(count.div_ceil(2)), low: at(low), high: at(high), unit: Unit::Ns })
+        let [low, high] = self.interval(0.5)?.map(Nanos::as_f64);
+        Some(Finding::Value { value: self.quantile(0.5)?.as_f64(), low, high, unit: Unit::Ns })
     }
 }
 

@@ -6,20 +6,31 @@
 //! which values are true, and whether one can be known at all from what passed.
 
 mod client;
+mod deaf;
 mod exchange;
 mod file;
+mod joined;
 mod judge;
 mod judged;
+mod labels;
+mod nat;
 mod plan;
 mod population;
+mod reading;
 mod server;
 mod tap;
 mod truth;
+mod way;
 mod witnessed;
 
+pub use deaf::Deafness;
 pub use file::{CaptureFile, CaptureFormat, CaptureLink};
+pub use joined::{JoinedJudge, WrongSection};
 pub use judge::{HalfTally, Judge, Wrong};
+pub use labels::LABELS;
 pub use population::{Passings, Population, Told};
+pub use reading::Reading;
 pub use tap::{Passed, Seen};
 pub use truth::{HalfTruth, Truth, WhyUnknown};
+pub use way::{Between, Way};
 pub use witnessed::{Witnessed, WitnessedSegment};

@@ -1,9 +1,11 @@
 //! Many connections, one after the other and at once.
 
 use super::exchange::{Sent, exchange};
+use super::nat::Nat;
 use super::plan::{Course, Plan, View};
 use super::tap::Passed;
 use super::truth::Truth;
+use super::way::Way;
 use crate::random::{Stream, stream};
 use dwell_core::Nanos;
 use rand::RngExt as _;
@@ -11,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Connections that run from clients to servers, past probes.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Population {
     /// How many connections.
     pub connections: u32,
@@ -27,11 +29,31 @@ pub struct Population {
     pub rate: u32,
     /// The probes' clocks tell times to this.
     pub resolution: Nanos,
+    /// Beyond so many probes clients bear the addresses of a NAT.
+    pub nat: Option<usize>,
+    /// This probe hears the direction from client to server alone.
+    pub one_way: Option<usize>,
+    /// Each segment of a handshake is lost so often in each section, instead of as real ones are.
+    pub loss: Option<f64>,
+    /// Only connections that bear this label.
+    pub label: Option<&'static str>,
 }
 
 impl Default for Population {
     fn default() -> Self {
-        Self { connections: 1_000, probes: 1, seed: 1, data: 6, flood: 0, rate: 1_000, resolution: Nanos(1) }
+        Self {
+            connections: 1_000,
+            probes: 1,
+            seed: 1,
+            data: 6,
+            flood: 0,
+            rate: 1_000,
+            resolution: Nanos(1),
+            nat: None,
+            one_way: None,
+            loss: None,
+            label: None,
+        }
     }
 }
 
@@ -81,6 +103,9 @@ pub struct Passings {
     number: u64,
     waiting: BinaryHeap<Reverse<Waiting>>,
     truths: VecDeque<Truth>,
+    /// What is true from probe to probe, where that is asked for.
+    ways: Option<Vec<Way>>,
+    nat: Nat,
     /// What each probe's clock is ahead of the first.
     clocks: Vec<Nanos>,
 }
@@ -109,25 +134,38 @@ impl Population {
             number: 0,
             waiting: BinaryHeap::new(),
             truths: VecDeque::new(),
+            ways: None,
+            nat: Nat::default(),
             clocks,
         }
     }
 }
 
 impl Passings {
+    /// Keeps what is true from probe to probe too, for [`Self::take_ways`].
+    #[must_use]
+    pub fn with_ways(self) -> Self {
+        Self { ways: Some(Vec::new()), ..self }
+    }
+
+    /// What is true from probe to probe of the connections whose truths came since this was asked last.
+    pub fn take_ways(&mut self) -> Vec<Way> {
+        self.ways.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Begins the next connection, or SYN of a flood.
     fn begin(&mut self) {
-        let Population { connections, probes, data, flood, rate, .. } = self.population;
+        let Population { connections, flood, rate, .. } = self.population;
         let all = u64::from(connections) + u64::from(flood);
         let floods = self.rng.random_range(0..all) < u64::from(flood);
         self.begun += 1;
-        let mut plan = Plan::plain(&mut self.rng, self.next, probes, data);
         if floods {
+            let mut plan = self.plain();
             (plan.course, plan.flood) = (Course::Silent, true);
             plan.labels.push("flood");
             self.run(&plan);
         } else {
-            plan.complicate(&mut self.rng);
+            let plan = self.drawn();
             if self.rng.random_bool(0.02) {
                 let (old, new) = plan.again(&mut self.rng);
                 self.run(&old);
@@ -140,6 +178,30 @@ impl Passings {
         self.next += Nanos::from_f64(-(1.0 - self.rng.random::<f64>()).ln() * 1e9 / whole);
     }
 
+    fn plain(&mut self) -> Plan {
+        let Population { probes, data, .. } = self.population;
+        Plan::plain(&mut self.rng, self.next, probes, data)
+    }
+
+    /// A connection as peculiar as the population asks for.
+    fn drawn(&mut self) -> Plan {
+        let Population { label, loss, one_way, .. } = self.population;
+        let mut plan = loop {
+            let mut plan = self.plain();
+            plan.complicate(&mut self.rng);
+            if label.is_none_or(|label| plan.labels.contains(&label)) {
+                break plan;
+            }
+        };
+        if let Some(loss) = loss {
+            (plan.losses, plan.loss) = (Vec::new(), loss);
+        }
+        if let Some(view) = one_way.and_then(|probe| plan.views.get_mut(probe)) {
+            *view = View::Forward;
+        }
+        plan
+    }
+
     fn run(&mut self, plan: &Plan) {
         let (connection, probes) = (self.connections, self.population.probes);
         let Nanos(tick) = self.population.resolution;
@@ -147,17 +209,22 @@ impl Passings {
         for at in sent.iter_mut().flat_map(|sent| sent.passed.iter_mut().flatten()) {
             *at = Nanos(at.0 - at.0 % tick);
         }
-        let truths: Vec<_> =
+        let outside = self.population.nat.map(|behind| (behind, self.nat.outside(plan.client.end)));
+        let mut truths: Vec<_> =
             (0..probes).map(|probe| Truth::of(plan, &sent, connection, probe, Nanos(tick))).collect();
-        if plan.views.contains(&View::Deaf) && truths.iter().any(Truth::is_trap) {
-            // What a tap misses can leave no trace at all: a SYN/ACK in the same tick of the server's clock as the one
-            // that it heard, or a lost exchange of hosts without time stamps. Nobody could know; it is not asked.
-            let views = vec![View::Whole; probes];
-            return self.run(&Plan { views, ..plan.clone() });
-        }
         self.connections += 1;
+        if let Some((behind, outside)) = outside {
+            truths.iter_mut().skip(behind).for_each(|truth| truth.client = outside);
+        }
+        if let Some(ways) = &mut self.ways {
+            ways.push(Way::of(plan, &sent, truths.clone(), Nanos(tick)));
+        }
         self.truths.extend(truths);
         for probe in 0..probes {
+            if let Some((_, outside)) = outside.filter(|(behind, _)| probe >= *behind) {
+                let client = plan.client.end;
+                sent.iter_mut().for_each(|sent| sent.what = sent.what.rewritten(client, outside));
+            }
             for packet in &sent {
                 self.tell(packet, connection, probe, plan.views[probe]);
             }

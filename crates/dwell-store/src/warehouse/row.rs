@@ -37,7 +37,8 @@ impl Row {
             | kind(client) << 3
             | kind(total) << 5
             | (record.quality() as i64) << 7
-            | i64::from(record.flags.bits()) << 10;
+            | i64::from(record.flags.bits()) << 10
+            | i64::from(record.syn_acks) << 42;
         Self {
             key: record.key().0 as i64,
             isn_key: record.isn_key().map_or(0, |key| key.0 as i64),
@@ -87,7 +88,8 @@ pub(super) fn sight(probe: usize, marks: i64, server: i64, client: i64) -> Optio
         server: half(1, server),
         client: half(3, client),
         quality: *Quality::ALL.get((marks >> 7 & 7) as usize)?,
-        flags: Flags::from_bits(u32::try_from(marks >> 10).ok()?)?,
+        flags: Flags::from_bits((marks >> 10 & 0xffff_ffff) as u32)?,
+        syn_acks: u16::try_from(marks >> 42).ok()?,
     })
 }
 

@@ -20,18 +20,22 @@ impl Panel for Bars {
     fn draw(&self, area: &Area<'_>) -> Result<()> {
         let width = area.dim_in_pixel().0 as i32;
         let (left, right) = (NAMES + 24, width - FIGURES - 24);
-        let longest = self.longest();
+        let (longest, unit) = (self.longest(), self.unit());
         let pixel = |us: f64| left + ((right - left) as f64 * us / longest).round() as i32;
 
         let bottom = ROW * (self.bars.len() as i32 + 1) + 16;
-        for tick in ticks(longest) {
-            let x = pixel(tick);
+        for tick in ticks(longest / unit.us) {
+            let x = pixel(tick * unit.us);
             area.draw(&PathElement::new([(x, 4), (x, bottom)], PALE))?;
             let letters = held(label(14, INK), HPos::Center, VPos::Top);
             area.draw(&Text::new(format!("{tick}"), (x, bottom + 6), letters))?;
         }
         let letters = held(label(16, INK), HPos::Center, VPos::Top);
-        area.draw(&Text::new(format!("{} (µs)", self.axis), ((left + right) / 2, bottom + 28), letters))?;
+        area.draw(&Text::new(
+            format!("{} ({})", self.axis, unit.name),
+            ((left + right) / 2, bottom + 28),
+            letters,
+        ))?;
 
         let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&self.whole, GREEN)]);
         for (row, (bar, colour)) in rows.enumerate() {
@@ -44,8 +48,10 @@ impl Panel for Bars {
             match bar.extent {
                 Extent::Value { low, high, .. } => {
                     area.draw(&Rectangle::new([(from, upper), (to.max(from + 1), lower)], colour.filled()))?;
-                    let (low, high) = (pixel(bar.start + low.max(0.0)), pixel(bar.start + high));
-                    whisker(area, low, high, middle)?;
+                    if low < high {
+                        let (low, high) = (pixel(bar.start + low.max(0.0)), pixel(bar.start + high));
+                        whisker(area, low, high, middle)?;
+                    }
                 }
                 Extent::AtMost(_) => {
                     hatch(area, (from, upper), (to, lower), colour)?;
@@ -61,7 +67,7 @@ impl Panel for Bars {
                 }
             }
             let figure = held(label(15, INK), HPos::Left, VPos::Center);
-            area.draw(&Text::new(bar.extent.text("µs"), (right + 18, middle), figure))?;
+            area.draw(&Text::new(bar.extent.text(unit), (right + 18, middle), figure))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::{Measuring, insert_findings, warnings};
 use crate::picture::{Gaps, Panel};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;
-use crate::waterfall::Extent;
+use crate::waterfall::{Extent, US};
 use anyhow::Result;
 use clap::ValueEnum;
 use dwell_core::host::agentless::{Agentless, AgentlessConfig, Request};
@@ -179,7 +179,7 @@ fn headline(report: &Report) -> String {
     let period = Extent::from(&report.finding(Quantity::CoalescencePeriod));
     match kind.and_then(dwell_core::coalescence::Kind::of_code) {
         Some(dwell_core::coalescence::Kind::None) => "The host's NIC hands each packet on at once".to_owned(),
-        Some(kind) => format!("The host's NIC gathers packets ({kind}) for {}", period.text("µs")),
+        Some(kind) => format!("The host's NIC gathers packets ({kind}) for {}", period.text(US)),
         None => "The replies do not tell whether the host's NIC gathers packets".to_owned(),
     }
 }

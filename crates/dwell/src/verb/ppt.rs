@@ -9,7 +9,7 @@ use crate::picture::{Gaps, Histogram, Panel};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;
 use crate::target::TargetArgs;
-use crate::waterfall::Extent;
+use crate::waterfall::{Extent, US};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dwell_core::host::AgentlessConfig;
@@ -243,10 +243,10 @@ fn headline(report: &Report) -> String {
     match report.finding(Quantity::ApplicationStage) {
         Finding::Unmeasurable { .. } => match Extent::from(&report.finding(Quantity::PptHeading)) {
             Extent::Unknown => format!("{name} cannot tell how long the host keeps a packet here"),
-            known => format!("{name}: packet processing time {}", known.text("µs")),
+            known => format!("{name}: packet processing time {}", known.text(US)),
         },
         finding => {
-            format!("The application stage takes {}", Extent::from(&finding).text("µs"))
+            format!("The application stage takes {}", Extent::from(&finding).text(US))
         }
     }
 }

@@ -2,8 +2,14 @@
 
 mod captures;
 mod continuous;
+mod flows;
+mod forced;
 mod frames;
+mod misuse;
 mod outputs;
+mod prometheus;
+mod quic;
+mod running;
 mod wire;
 
 use std::path::Path;

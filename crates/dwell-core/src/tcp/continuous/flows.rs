@@ -1,15 +1,12 @@
 //! What is kept of each of many flows, in a bounded place.
 
-use super::super::Endpoint;
+use super::super::{Endpoint, FlowSeed};
 use crate::unit::Nanos;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::net::IpAddr;
 
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
 const WAYS: usize = 4;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Flow<T> {
     /// The ends, the lower one first.
     ends: [Endpoint; 2],
@@ -21,8 +18,10 @@ pub(super) struct Flow<T> {
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
+    /// The hashes of the flows of each set: close together, so that all others need no look.
+    hashes: Box<[[u32; WAYS]]>,
     sets: Box<[[Option<Flow<T>>; WAYS]]>,
-    seed: RandomState,
+    seed: FlowSeed,
     patience: Nanos,
     forgotten: u64,
 }
@@ -31,8 +30,9 @@ impl<T: Default> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
         let sets = (flows / WAYS).max(1);
         Self {
+            hashes: vec![[0; WAYS]; sets].into_boxed_slice(),
             sets: (0..sets).map(|_| [const { None }; WAYS]).collect(),
-            seed: RandomState::new(),
+            seed: FlowSeed::random(),
             patience,
             forgotten: 0,
         }
@@ -43,46 +43,48 @@ impl<T: Default> Flows<T> {
         self.forgotten
     }
 
-    /// What is kept of the flow, and whether `from` is the lower of its two ends.
-    pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
-        let is_low = from <= to;
-        let ends = if is_low { [*from, *to] } else { [*to, *from] };
-        let set = self.set(&ends);
-        let ways = &mut self.sets[set];
-        let is_it = |way: &Option<Flow<T>>| way.as_ref().is_some_and(|flow| flow.ends == ends);
-        let way = ways.iter().position(is_it).unwrap_or_else(|| {
-            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
-            (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0)
-        });
-        let patience = self.patience;
-        let kept = ways[way].take();
-        let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
-        let state = match kept {
-            Some(flow) if flow.ends == ends && is_fresh(&flow) => flow.state,
-            Some(flow) => {
-                self.forgotten += u64::from(flow.ends != ends && is_fresh(&flow));
-                T::default()
-            }
-            None => T::default(),
-        };
-        (&mut ways[way].insert(Flow { ends, touched: at, state }).state, is_low)
+    /// Whether anything is kept of the flow.
+    pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
+        let (ends, _) = sorted(from, to);
+        let (_, set) = self.set(from, to);
+        let mut ways = self.sets[set].iter().flatten();
+        ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
     }
 
-    /// Seeded, so that nobody can aim at one set.
-    fn set(&self, [low, high]: &[Endpoint; 2]) -> usize {
-        let mut hasher = self.seed.build_hasher();
-        match (low.address, high.address) {
-            (IpAddr::V4(low), IpAddr::V4(high)) => {
-                hasher.write_u64(u64::from(low.to_bits()) << 32 | u64::from(high.to_bits()));
-            }
-            _ => {
-                hasher.write(&low.octets());
-                hasher.write(&high.octets());
-            }
+    /// What is kept of the flow, and whether `from` is the lower of its two ends.
+    pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
+        let (ends, is_low) = sorted(from, to);
+        let (hash, set) = self.set(from, to);
+        let (ways, hashes) = (&mut self.sets[set], &mut self.hashes[set]);
+        let patience = self.patience;
+        let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
+        let is_it =
+            |way: &usize| hashes[*way] == hash && ways[*way].as_ref().is_some_and(|flow| flow.ends == ends);
+        let way = (0..WAYS).find(is_it).unwrap_or_else(|| {
+            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
+            let way = (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0);
+            self.forgotten += u64::from(ways[way].take().is_some_and(|flow| is_fresh(&flow)));
+            hashes[way] = hash;
+            way
+        });
+        let flow = ways[way].get_or_insert_with(|| Flow { ends, touched: at, state: T::default() });
+        if !is_fresh(flow) {
+            flow.state = T::default();
         }
-        hasher.write_u32(u32::from(low.port) << 16 | u32::from(high.port));
-        (hasher.finish() % self.sets.len() as u64) as usize
+        flow.touched = at;
+        (&mut flow.state, is_low)
     }
+
+    /// The hash of the flow, and its set.
+    fn set(&self, from: &Endpoint, to: &Endpoint) -> (u32, usize) {
+        let hash = self.seed.of(from, to).0;
+        (hash, hash as usize % self.sets.len())
+    }
+}
+
+/// Both ends, the lower one first, and whether that is `from`.
+fn sorted(from: &Endpoint, to: &Endpoint) -> ([Endpoint; 2], bool) {
+    if from <= to { ([*from, *to], true) } else { ([*to, *from], false) }
 }
 
 #[cfg(test)]
@@ -98,6 +100,8 @@ mod tests {
     fn both_directions_are_one_flow_until_it_is_silent() {
         let mut flows = Flows::<u32>::new(64, Nanos(10));
         *flows.of(&end(1), &end(2), Nanos(0)).0 = 7;
+        assert!(flows.has(&end(2), &end(1), Nanos(10)) && !flows.has(&end(2), &end(1), Nanos(11)));
+        assert!(!flows.has(&end(1), &end(3), Nanos(0)));
         assert_eq!(flows.of(&end(2), &end(1), Nanos(10)), (&mut 7, false));
         assert_eq!(flows.of(&end(1), &end(2), Nanos(21)), (&mut 0, true));
     }

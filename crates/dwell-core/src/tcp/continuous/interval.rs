@@ -1,9 +1,11 @@
 //! The shortest of each interval.
 
-use super::super::{Endpoint, Half};
+use super::super::{Endpoint, FlowSeed, Half};
 use super::{By, End, Sample};
 use crate::unit::Nanos;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// The round trips to one end of a connection in one interval, by what tells them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -48,13 +50,57 @@ impl Window {
     }
 }
 
+/// One direction of a flow, and what tells of it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Key {
+    hash: u64,
+    to: Endpoint,
+    other: Endpoint,
+    by: By,
+}
+
+impl Key {
+    fn of(sample: &Sample, seed: &FlowSeed) -> Self {
+        let Sample { to, other, by, .. } = *sample;
+        let which = (by as u64) << 1 | u64::from(to < other);
+        // All of its bits differ between flows, and between one flow's directions.
+        let hash = (u64::from(seed.of(&to, &other).0) << 4 | which).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self { hash, to, other, by }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// Takes a key's own hash.
+#[derive(Default)]
+struct Own(u64);
+
+impl Hasher for Own {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0 << 8 | u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 /// The interval that is not over, and what is over and not taken yet.
 #[derive(Debug)]
 pub(super) struct Intervals {
     every: Nanos,
     /// Which one it is, counted from the epoch.
     number: i64,
-    open: HashMap<(Endpoint, Endpoint, By), Window>,
+    open: HashMap<Key, Window, BuildHasherDefault<Own>>,
+    seed: FlowSeed,
     /// Of how many directions one interval tells.
     most: usize,
     over: Vec<RoundTrips>,
@@ -67,7 +113,8 @@ impl Intervals {
     /// If an interval is no time at all.
     pub(super) fn new(every: Nanos, most: usize) -> Self {
         assert!(every > Nanos::ZERO, "an interval takes time");
-        Self { every, number: i64::MIN, open: HashMap::new(), most, over: Vec::new(), taken: 0, crowded: 0 }
+        let (open, seed) = (HashMap::default(), FlowSeed::random());
+        Self { every, number: i64::MIN, open, seed, most, over: Vec::new(), taken: 0, crowded: 0 }
     }
 
     /// Samples that are told of, and those that had no place.
@@ -84,14 +131,19 @@ impl Intervals {
             self.end();
             self.number = number;
         }
-        let key = (sample.to, sample.other, sample.by);
-        if self.open.len() >= self.most && !self.open.contains_key(&key) {
-            self.crowded += 1;
-            return;
+        let is_full = self.open.len() >= self.most;
+        match self.open.entry(Key::of(sample, &self.seed)) {
+            Entry::Occupied(window) => window.into_mut().add(sample, value),
+            Entry::Vacant(_) if is_full => {
+                self.crowded += 1;
+                return;
+            }
+            Entry::Vacant(place) => {
+                let none = Window { end: sample.end, least: value, sum: 0, samples: 0, is_bound: false };
+                place.insert(none).add(sample, value);
+            }
         }
         self.taken += 1;
-        let none = Window { end: sample.end, least: value, sum: 0, samples: 0, is_bound: false };
-        self.open.entry(key).or_insert(none).add(sample, value);
     }
 
     /// Nothing passed before this time.
@@ -109,7 +161,7 @@ impl Intervals {
         let from = Nanos(self.number.saturating_mul(self.every.0));
         let until = Nanos(from.0.saturating_add(self.every.0));
         let first = self.over.len();
-        self.over.extend(self.open.drain().map(|((to, other, by), window)| RoundTrips {
+        self.over.extend(self.open.drain().map(|(Key { to, other, by, .. }, window)| RoundTrips {
             from,
             until,
             to,

@@ -3,6 +3,13 @@
 use super::{Course, Summary};
 use crate::unit::Nanos;
 
+/// How far 95 % of a section's times reach.
+const REACH: f64 = 0.95;
+
+/// The longest reach is so many times the next, or the section does not stand out: what differs less is not worth a
+/// name, however sure it is.
+const APART: f64 = 1.25;
+
 /// The section that makes a path slow, with the figures that say so.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Blame {
@@ -20,38 +27,80 @@ pub struct Blame {
     pub now_and_normal: Option<(Nanos, Nanos)>,
 }
 
+/// Why no section is to blame.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum NoBlame {
+    /// This one is without a figure.
+    Unmeasured(usize),
+    /// This one has a median below zero: the places contradict each other.
+    Negative(usize),
+    /// No time passes on any.
+    NoTime,
+    /// This one has so few times that they do not tell how far 95 % reach.
+    TooFew(usize, u64),
+    /// These two reach farthest, and either may be the one that does.
+    Alike(Reach, Reach),
+    /// The first of these reaches farther than the second, and not by a quarter.
+    Close(Reach, Reach),
+}
+
+/// How far 95 % of a section's times reach.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Which, in the order that they were given in.
+    pub section: usize,
+    /// So far.
+    pub value: Nanos,
+    /// No farther than this, or nearer, in 95 % of such samples.
+    pub interval: [Nanos; 2],
+}
+
 impl Blame {
-    /// Of these sections, which are those of a whole path. The blame is that of the one whose 95 % reach farthest: its
-    /// median and its spread together. `None` while a section is without a figure or has a median below zero (then the
-    /// places contradict each other, and no share means anything), or no time passes on any.
-    #[must_use]
-    pub fn among(sections: &[(&Summary, &Course)]) -> Option<Self> {
-        let figures: Vec<(Nanos, Nanos)> = sections
-            .iter()
-            .map(|(summary, _)| {
-                let median = summary.rtt.quantile(0.5)?;
-                Some((median, summary.rtt.quantile(0.95)? - median))
-            })
-            .collect::<Option<_>>()?;
-        if figures.iter().any(|(median, _)| *median < Nanos::ZERO) {
-            return None;
+    /// Of these sections, which are those of a whole path. The blame is that of the one whose 95 % reach farthest, which
+    /// is its median and its spread together; where that is certain, and by a quarter of the next one's at least.
+    ///
+    /// # Errors
+    /// Why none stands out.
+    pub fn among(sections: &[(&Summary, &Course)]) -> Result<Self, NoBlame> {
+        let each = || sections.iter().map(|(summary, _)| &summary.rtt).enumerate();
+        let mut medians = Vec::with_capacity(sections.len());
+        for (section, times) in each() {
+            medians.push(times.quantile(0.5).ok_or(NoBlame::Unmeasured(section))?);
         }
-        let (section, (median, spread)) =
-            figures.iter().copied().enumerate().max_by_key(|(_, (median, spread))| *median + *spread)?;
-        if median + spread <= Nanos::ZERO {
-            return None;
+        if let Some(section) = medians.iter().position(|median| *median < Nanos::ZERO) {
+            return Err(NoBlame::Negative(section));
         }
-        Some(Self {
+        let mut reaches = Vec::with_capacity(sections.len());
+        for (section, times) in each() {
+            let value = times.quantile(REACH).ok_or(NoBlame::Unmeasured(section))?;
+            let interval = times.interval(REACH).ok_or(NoBlame::TooFew(section, times.count()))?;
+            reaches.push(Reach { section, value, interval });
+        }
+        let spreads: Nanos = reaches.iter().zip(&medians).map(|(reach, median)| reach.value - *median).sum();
+        reaches.sort_by_key(|reach| std::cmp::Reverse(reach.value));
+        let Some((most, others)) = reaches.split_first().filter(|(most, _)| most.value > Nanos::ZERO) else {
+            return Err(NoBlame::NoTime);
+        };
+        if let Some(other) = others.iter().max_by_key(|other| other.interval[1])
+            && most.interval[0] <= other.interval[1]
+        {
+            return Err(NoBlame::Alike(*most, *other));
+        }
+        if let Some(next) = others.first().filter(|next| most.value.as_f64() < APART * next.value.as_f64()) {
+            return Err(NoBlame::Close(*most, *next));
+        }
+        let (section, median) = (most.section, medians[most.section]);
+        Ok(Self {
             section,
             median,
-            all_medians: figures.iter().fold(Nanos::ZERO, |sum, (median, _)| sum + *median),
-            spread,
-            all_spreads: figures.iter().fold(Nanos::ZERO, |sum, (_, spread)| sum + *spread),
+            all_medians: medians.iter().copied().sum(),
+            spread: most.value - median,
+            all_spreads: spreads,
             now_and_normal: sections[section].1.now_and_normal(),
         })
     }
 
-    /// Its share of the medians of all; `None` where all are zero: most took no time that the stamps resolve.
+    /// Its share of the medians of all; `None` where all are nothing.
     #[must_use]
     pub fn median_share(&self) -> Option<f64> {
         (self.all_medians > Nanos::ZERO).then(|| self.median.as_f64() / self.all_medians.as_f64())
@@ -65,27 +114,5 @@ impl Blame {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Blame, Course, Nanos, Summary};
-
-    fn of(times: &[i64]) -> Summary {
-        let mut summary = Summary::default();
-        times.iter().for_each(|time| summary.rtt.add(Nanos(*time)));
-        summary
-    }
-
-    #[test]
-    fn the_section_that_reaches_farthest_is_to_blame() {
-        let course = Course::default();
-        let (steady, jumpy) = (of(&[500; 20]), of(&[100, 100, 100, 100, 100, 100, 100, 900, 900, 900]));
-        let blame = Blame::among(&[(&steady, &course), (&jumpy, &course)]).expect("a blame");
-        assert_eq!((blame.section, blame.median, blame.spread), (1, Nanos(100), Nanos(800)));
-        assert!(blame.median_share().is_some_and(|share| (share - 100.0 / 600.0).abs() < 1e-9));
-        assert_eq!(blame.spread_share(), Some(1.0));
-        let sudden = of(&[0, 0, 0, 0, 0, 0, 0, 0, 900, 900]);
-        let blame = Blame::among(&[(&sudden, &course)]).expect("a blame");
-        assert_eq!((blame.median_share(), blame.spread_share()), (None, Some(1.0)));
-        assert_eq!(Blame::among(&[(&steady, &course), (&of(&[-100; 20]), &course)]), None);
-        assert_eq!(Blame::among(&[(&steady, &course), (&of(&[]), &course)]), None);
-    }
-}
+#[path = "blame_tests.rs"]
+mod tests;

@@ -44,6 +44,8 @@ pub struct Sight {
     pub quality: Quality,
     /// What was peculiar about it.
     pub flags: Flags,
+    /// SYN/ACKs that it saw.
+    pub syn_acks: u16,
 }
 
 impl Sight {
@@ -57,6 +59,7 @@ impl Sight {
             client: certain(handshake.client_half),
             quality: handshake.quality(),
             flags: handshake.flags,
+            syn_acks: handshake.syn_acks,
         }
     }
 }

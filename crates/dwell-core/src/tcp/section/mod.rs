@@ -13,7 +13,7 @@ mod order;
 mod split;
 mod summary;
 
-pub use blame::Blame;
+pub use blame::{Blame, NoBlame, Reach};
 pub use connection::{Connection, Ends, Sight};
 pub use course::Course;
 pub use estimate::Estimate;

@@ -12,6 +12,7 @@ fn seen(client: u8, isn: u32, at: Nanos, probes: &[usize]) -> Connection {
         client: Half::Exact(Nanos(6)),
         quality: Quality::Exact,
         flags: Flags::default(),
+        syn_acks: 1,
     };
     Connection { ends, first_at: at, sights: probes.iter().map(sight).collect() }
 }

@@ -12,6 +12,7 @@ fn seen(sights: &[(usize, i64, i64)]) -> Connection {
         client: Half::Exact(Nanos(*client)),
         quality: Quality::Exact,
         flags: Flags::default(),
+        syn_acks: 1,
     };
     Connection { ends, first_at: Nanos::ZERO, sights: sights.iter().map(sight).collect() }
 }

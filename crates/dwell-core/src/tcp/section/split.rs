@@ -1,7 +1,7 @@
 //! One connection, section by section.
 
 use super::{Connection, Estimate, Order, Sight};
-use crate::tcp::Quality;
+use crate::tcp::{Flag, Half, Quality};
 use crate::unit::Nanos;
 use std::fmt;
 
@@ -33,11 +33,12 @@ pub enum SectionQuality {
     UpperBound,
     /// It takes so long or longer.
     LowerBound,
-    /// An estimate is negative beyond what the stamps resolve, or beyond a bound: told as it is.
+    /// An estimate is negative beyond what the stamps resolve: told as it is.
     Inconsistent,
-    /// A half that it needs may be to the first segment or to its repetition: withheld.
+    /// A half that it needs may be to the first segment or to its repetition, or those of its two probes to different
+    /// ones: withheld.
     Ambiguous,
-    /// The connection was refused.
+    /// The connection was refused, and the half that it needs ended with that.
     Refused,
     /// A half that it needs was not seen.
     Unfinished,
@@ -94,8 +95,8 @@ impl Section {
     }
 }
 
-/// The sections that a connection tells, from client to server. Where a probe did not see it, one section spans both
-/// that the probe would have parted.
+/// The sections that a connection tells, from client to server. Where a probe did not see it, or saw neither half, one
+/// section spans both that the probe would have parted.
 #[must_use]
 pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
     let seen: Vec<(Place, &Sight)> = order
@@ -104,10 +105,14 @@ pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
         .enumerate()
         .filter_map(|(rank, probe)| Some((Place::Probe(rank), connection.by(*probe)?)))
         .collect();
+    let tells = |sight: &Sight| sight.server != Half::Unknown || client_half(sight) != Half::Unknown;
+    let (telling, silent): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, sight)| tells(sight));
+    let seen = if telling.is_empty() { silent } else { telling };
     let (Some((first, nearest)), Some((last, farthest))) = (seen.first(), seen.last()) else {
         return Vec::new();
     };
-    let mut sections = vec![outer(Place::Client, *first, Estimate::whole(nearest.client), nearest, false)];
+    let mut sections =
+        vec![outer(Place::Client, *first, Estimate::whole(client_half(nearest)), nearest, false)];
     for pair in seen.windows(2) {
         let ((from, one), (to, two)) = (pair[0], pair[1]);
         sections.push(inner(from, to, one, two));
@@ -116,10 +121,35 @@ pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
     sections
 }
 
+/// A refused connection that joins had a SYN/ACK, to which its server half was; the other ended with the refusal, which
+/// any host may send at any time.
+fn client_half(sight: &Sight) -> Half {
+    if sight.quality == Quality::Refused { Half::Unknown } else { sight.client }
+}
+
+/// Each probe reads its halves off what it saw first, and that is not the same packet at both where one was lost between
+/// them and repeated. Whatever passes the nearer probe before the ACK has passed the farther one: with as many SYN/ACKs
+/// at both, these are the same, and so is the ACK, for another one would answer another SYN/ACK. Where a mirror shows each
+/// twice, repetitions cannot be counted.
+fn saw_the_same(one: &Sight, two: &Sight) -> bool {
+    let is_counted = |sight: &Sight| sight.syn_acks <= 1 || !sight.flags.has(Flag::Duplicated);
+    one.syn_acks == two.syn_acks && is_counted(one) && is_counted(two)
+}
+
+fn server_side(one: &Sight, two: &Sight) -> Estimate {
+    // One SYN has one first answer; its repetition comes late enough to be told from it.
+    let is_once = |sight: &Sight| !sight.flags.has(Flag::SynRepeated);
+    let is_same = saw_the_same(one, two) || is_once(one) && is_once(two);
+    if is_same { Estimate::between(one.server, two.server) } else { Estimate::Unknown }
+}
+
+fn client_side(one: &Sight, two: &Sight) -> Estimate {
+    let (longer, shorter) = (client_half(two), client_half(one));
+    if saw_the_same(one, two) { Estimate::between(longer, shorter) } else { Estimate::Unknown }
+}
+
 fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bool) -> Section {
     let (rtt, quality) = match whole {
-        // A refusal took as long as an answer would, but is a host's word, not a connection's.
-        _ if sight.quality == Quality::Refused => (None, SectionQuality::Refused),
         Estimate::Exact(time) if time < Nanos(-RESOLUTION.0) => (Some(time), SectionQuality::Inconsistent),
         Estimate::Exact(time) => (Some(time), SectionQuality::Exact),
         Estimate::AtMost(time) => (Some(time), SectionQuality::UpperBound),
@@ -132,25 +162,16 @@ fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bo
 }
 
 fn inner(from: Place, to: Place, one: &Sight, two: &Sight) -> Section {
-    let server_side = Estimate::between(one.server, two.server);
-    let client_side = Estimate::between(two.client, one.client);
+    let (server_side, client_side) = (server_side(one, two), client_side(one, two));
     let negative = |time: Nanos| time < Nanos(-ROUNDING.0);
-    let contradicts = |exact: Nanos, other: Estimate| match other {
-        Estimate::AtMost(bound) => exact > bound + ROUNDING,
-        Estimate::AtLeast(bound) => exact + ROUNDING < bound,
-        Estimate::Unknown | Estimate::Exact(_) => false,
-    };
     let (rtt, quality) = match (server_side, client_side) {
-        _ if one.quality == Quality::Refused || two.quality == Quality::Refused => {
-            (None, SectionQuality::Refused)
-        }
         (Estimate::Exact(a), Estimate::Exact(b)) => {
             let wrong = negative(a) || negative(b);
             (Some(mean(a, b)), if wrong { SectionQuality::Inconsistent } else { SectionQuality::Exact })
         }
-        (Estimate::Exact(time), other) | (other, Estimate::Exact(time)) => {
-            let wrong = negative(time) || contradicts(time, other);
-            (Some(time), if wrong { SectionQuality::Inconsistent } else { SectionQuality::OneSided })
+        // What the other side has as a bound is of other packets, at another time: it need not agree.
+        (Estimate::Exact(time), _) | (_, Estimate::Exact(time)) => {
+            (Some(time), if negative(time) { SectionQuality::Inconsistent } else { SectionQuality::OneSided })
         }
         (Estimate::AtMost(a), Estimate::AtMost(b)) => upper(a.min(b)),
         (Estimate::AtMost(bound), _) | (_, Estimate::AtMost(bound)) => upper(bound),
@@ -179,7 +200,14 @@ fn mean(a: Nanos, b: Nanos) -> Nanos {
 
 fn withheld(sights: &[&Sight]) -> SectionQuality {
     let any = |quality| sights.iter().any(|sight| sight.quality == quality);
-    if any(Quality::Ambiguous) { SectionQuality::Ambiguous } else { SectionQuality::Unfinished }
+    let is_told = |sight: &&Sight| sight.server != Half::Unknown && sight.client != Half::Unknown;
+    if any(Quality::Refused) {
+        SectionQuality::Refused
+    } else if any(Quality::Ambiguous) || sights.len() > 1 && sights.iter().all(is_told) {
+        SectionQuality::Ambiguous
+    } else {
+        SectionQuality::Unfinished
+    }
 }
 
 #[cfg(test)]

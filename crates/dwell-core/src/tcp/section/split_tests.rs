@@ -1,11 +1,11 @@
 use super::super::{Connection, Ends, Estimate, Order, Sight};
 use super::{Place, SectionQuality, split};
-use crate::tcp::{Endpoint, Flags, Half, Quality};
+use crate::tcp::{Endpoint, Flag, Flags, Half, Quality};
 use crate::unit::Nanos;
 use proptest::prelude::*;
 
 fn sight(probe: usize, server: Half, client: Half) -> Sight {
-    Sight { probe, server, client, quality: Quality::Exact, flags: Flags::default() }
+    Sight { probe, server, client, quality: Quality::Exact, flags: Flags::default(), syn_acks: 1 }
 }
 
 fn exact(ns: i64) -> Half {
@@ -75,12 +75,6 @@ fn bounds_stay_bounds() {
         (of([none, exact(20)], [none, at_most(80)]), Some(60), SectionQuality::UpperBound),
         (of([none, exact(20)], [exact(9), none]), None, SectionQuality::Unfinished),
         (of([at_most(90), none], [at_most(30), none]), None, SectionQuality::Unfinished),
-        // An exact estimate beyond what the other side allows.
-        (
-            of([exact(90_000), exact(0)], [exact(30_000), at_most(40_000)]),
-            Some(60_000),
-            SectionQuality::Inconsistent,
-        ),
         (of([at_most(30_000), none], [exact(90_000), none]), None, SectionQuality::Inconsistent),
     ];
     for (case, (section, rtt, quality)) in cases.into_iter().enumerate() {
@@ -95,11 +89,40 @@ fn what_is_ambiguous_or_refused_is_withheld() {
     let order = Order::pinned(vec![0, 1]);
     let qualities =
         |seen: &Connection| -> Vec<_> { split(seen, &order).iter().map(|one| one.quality).collect() };
-    use SectionQuality::{Ambiguous, Exact, Refused};
-    assert_eq!(qualities(&seen), [Ambiguous, Ambiguous, Exact]);
+    use SectionQuality::{Ambiguous, Exact, OneSided, Refused};
+    // A probe at which everything is withheld parts nothing.
+    assert_eq!(qualities(&seen), [Exact, Exact]);
+    seen.sights[0].server = exact(5);
+    assert_eq!(qualities(&seen), [Ambiguous, OneSided, Exact]);
+    // Refused after the SYN/ACK: the server half is to that.
     seen.sights[1].quality = Quality::Refused;
-    assert_eq!(qualities(&seen), [Ambiguous, Refused, Refused]);
-    assert!(split(&seen, &order).iter().all(|one| one.rtt.is_none()));
+    assert_eq!(qualities(&seen), [Ambiguous, OneSided, Exact]);
+    seen.sights[0] = sight(0, Half::Unknown, exact(2));
+    assert_eq!(qualities(&seen), [Exact, Refused, Exact]);
+    seen.sights.remove(0);
+    assert_eq!(qualities(&seen), [Refused, Exact]);
+    seen.sights[0] = sight(0, Half::Unknown, Half::Unknown);
+    assert_eq!(qualities(&seen), [SectionQuality::Unfinished; 2]);
+}
+
+#[test]
+fn halves_of_different_packets_make_no_section() {
+    let mut seen =
+        connection(vec![sight(0, exact(90_000), exact(10_000)), sight(1, exact(30_000), exact(72_000))]);
+    let middle = |seen: &Connection| split(seen, &Order::pinned(vec![0, 1]))[1];
+    // The ACK to the first SYN/ACK was lost between the probes, and the second probe saw that to another.
+    seen.sights[1].syn_acks = 2;
+    assert_eq!((middle(&seen).rtt, middle(&seen).client_side), (Some(Nanos(60_000)), Estimate::Unknown));
+    assert_eq!(middle(&seen).quality, SectionQuality::OneSided);
+    // Where SYNs were repeated too, the first SYN/ACK may have been lost there, and the first probe have seen another.
+    seen.sights[0].flags.set(Flag::SynRepeated);
+    assert_eq!((middle(&seen).rtt, middle(&seen).quality), (None, SectionQuality::Ambiguous));
+    // With as many at both they are the same.
+    seen.sights[0].syn_acks = 2;
+    assert_eq!((middle(&seen).rtt, middle(&seen).quality), (Some(Nanos(61_000)), SectionQuality::Exact));
+    // Unless one of them saw copies.
+    seen.sights[0].flags.set(Flag::Duplicated);
+    assert_eq!((middle(&seen).rtt, middle(&seen).quality), (None, SectionQuality::Ambiguous));
 }
 
 proptest! {

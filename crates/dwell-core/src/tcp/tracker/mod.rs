@@ -20,7 +20,7 @@ pub(super) use asked::is_newer;
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, FlowHash, Half, Handshake, Segment, TcpFlags};
+use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
 use progress::Progress;
@@ -43,6 +43,12 @@ impl Tracker {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { table: Table::new(limits.handshakes), patience: limits.patience, counts: Counts::default() }
+    }
+
+    /// The keys of its flows' hashes.
+    #[must_use]
+    pub const fn seed(&self) -> &FlowSeed {
+        self.table.seed()
     }
 
     /// Whether a segment of this flow, without SYN and RST, may matter to a handshake in progress. It may say yes of one
@@ -102,7 +108,7 @@ impl Tracker {
 
     fn is_old(&self, place: Place, now: Nanos) -> bool {
         let limit = if self.table.class(place) == Class::Held { HOLD } else { self.patience };
-        now - self.table.at(place).touched > limit
+        now - self.table.touched(place) > limit
     }
 
     /// The handshake between a segment's ends, unless it is too old.
@@ -155,12 +161,12 @@ impl Tracker {
 
     /// What is known of one that is held.
     fn held(&self, place: Place) -> Handshake {
-        let progress = self.table.at(place);
+        let progress = self.table.at(place).settled();
         match progress.early {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
                 let bound = answers.at_most(answers.answered(None), early.at);
-                let half = if progress.doubtful { Half::Unknown } else { bound };
+                let half = if progress.doubtful || progress.deaf { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
             Some(early) => progress.established(early),
@@ -182,11 +188,10 @@ impl Tracker {
     }
 
     fn touch(&mut self, place: Place, at: Nanos, class: Class) {
-        let progress = self.table.at_mut(place);
-        if at < progress.touched {
+        if at < self.table.touched(place) {
             self.counts.clock_backwards += 1;
         }
-        progress.touched = at;
+        self.table.touch(place, at);
         self.table.age(place, class);
     }
 }

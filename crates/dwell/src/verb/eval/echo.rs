@@ -36,7 +36,7 @@ pub(super) fn run(
             Probe::Tcp => (Asked::Tcp { port: PORT }, "tcp"),
         };
         let began = Instant::now();
-        let lab = EchoLab::up(&condition.scenario, LabOptions { seed, ..LabOptions::default() }, asked)?;
+        let lab = EchoLab::up(condition.scenario()?, LabOptions { seed, ..LabOptions::default() }, asked)?;
         let watch = lab.watch()?;
         let heard = lab.run(ASKING, &mut |_| {})?;
         let inside = Inside::of(&watch.finish()?.journeys);

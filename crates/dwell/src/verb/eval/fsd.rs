@@ -24,7 +24,7 @@ pub(super) fn run(
     for (hop, ipv6) in condition.fsd.iter().flat_map(|hop| [(*hop, false), (*hop, true)]) {
         let began = Instant::now();
         let options = LabOptions { seed, ipv6, ..LabOptions::default() };
-        let lab = match FsdLab::up(&condition.scenario, options, hop) {
+        let lab = match FsdLab::up(condition.scenario()?, options, hop) {
             Err(LabError::NoIpv6) => continue,
             other => other?,
         };

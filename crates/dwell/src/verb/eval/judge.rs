@@ -1,14 +1,14 @@
 //! Runs of conditions, judged against the truth on all cores.
 
 use super::gaps;
-use super::grid::{Condition, EvalWorld, Grid};
+use super::grid::{Condition, EvalWorld, Grid, Of};
 use super::ground;
 use super::halves::{self, Inside};
 use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
 use super::rows::{Origin, Row};
-use super::{echo, fsd};
+use super::{echo, fsd, passing, sections};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
@@ -43,14 +43,14 @@ struct Kept {
 impl Judge<'_> {
     /// All of `runs`, and why some could not be made: a run that fails is told of and left out, the others go on.
     /// Simulated ones do not disturb one another, so every core takes its share of them; in the lab there is one at a
-    /// time. Each is put into the journal as it ends.
+    /// time, unless the grid says otherwise. Each is put into the journal as it ends.
     pub(super) fn all(
         &self,
         runs: &[(&Condition, Place)],
         journal: Option<Journal>,
     ) -> Result<(Vec<Judged>, Vec<String>)> {
         let threads = match self.grid.world {
-            EvalWorld::Lab => 1,
+            EvalWorld::Lab => self.grid.together.clamp(1, runs.len().max(1)),
             EvalWorld::Sim => thread::available_parallelism().map_or(1, usize::from).min(runs.len()),
         };
         let (progress, began) = (Progress::start(), Instant::now());
@@ -66,12 +66,22 @@ impl Judge<'_> {
                     bed = None;
                 }
                 let outcome = match &bed {
-                    _ if !condition.echo.is_empty() || !condition.fsd.is_empty() => Ok(()),
+                    _ if condition.has_own_labs() => Ok(()),
                     Some(_) => Ok(()),
-                    None => Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, self.seed)
-                        .map(|made| bed = Some((place, made))),
+                    None => match &condition.of {
+                        Of::Passing(_) => Ok(()),
+                        Of::Scenario(scenario) => {
+                            Bed::make(scenario, self.grid.world == EvalWorld::Lab, self.seed)
+                                .map(|made| bed = Some((place, made)))
+                        }
+                    },
                 };
-                let outcome = outcome.and_then(|()| match &bed {
+                let outcome = outcome.and_then(|()| match (&bed, &condition.of) {
+                    (_, Of::Passing(passing)) => {
+                        passing::run(passing, condition, place, place.seed(self.seed), |quantity| {
+                            self.grid.wants(quantity)
+                        })
+                    }
                     _ if !condition.echo.is_empty() => {
                         echo::run(condition, place, place.seed(self.seed), |quantity| {
                             self.grid.wants(quantity)
@@ -82,8 +92,13 @@ impl Judge<'_> {
                             self.grid.wants(quantity)
                         })
                     }
-                    Some((_, bed)) => self.one(bed, condition, place),
-                    None => anyhow::bail!("nothing to measure on"),
+                    (bed, _) => match (&condition.sections, bed) {
+                        (Some(asked), _) => {
+                            sections::run(condition, asked, place, place.seed(self.seed), threads == 1)
+                        }
+                        (None, Some((_, bed))) => self.one(bed, condition, place),
+                        (None, None) => anyhow::bail!("nothing to measure on"),
+                    },
                 });
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if let Err(error) = kept.keep(place, outcome) {
@@ -117,11 +132,11 @@ impl Judge<'_> {
         let mut witness = Witness {
             judge: self,
             condition,
-            ground: ground::of(&condition.scenario, self.grid.world),
+            ground: ground::of(condition.scenario()?, self.grid.world),
             judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
         };
         if condition.methods.iter().any(|spec| spec.name.request().is_some()) {
-            witness.ground = ground::answering(&condition.scenario, self.grid.world);
+            witness.ground = ground::answering(condition.scenario()?, self.grid.world);
             for (spec, request) in
                 condition.methods.iter().filter_map(|spec| Some((spec, spec.name.request()?)))
             {

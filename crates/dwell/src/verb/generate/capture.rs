@@ -35,6 +35,9 @@ pub(super) struct CaptureArgs {
     /// Bytes kept of each packet
     #[arg(long, default_value_t = 160, value_parser = clap::value_parser!(u32).range(1..=262_144))]
     snap: u32,
+    /// Beyond so many of these places clients bear the addresses of a NAT
+    #[arg(long, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(1..=15))]
+    nat: Option<u8>,
     /// No tunnels, tags and fragments
     #[arg(long)]
     bare: bool,
@@ -72,6 +75,8 @@ impl CaptureArgs {
             flood: self.flood,
             rate: self.rate,
             resolution: Nanos(if self.microseconds { 1_000 } else { 1 }),
+            nat: self.nat.map(usize::from),
+            ..Population::default()
         };
         let mut files = (1..=self.probes)
             .map(|probe| Ok(CaptureFile::new(create(&self.file_of(probe)?)?, self.format())?))

@@ -4,24 +4,33 @@ use super::lines::Lines;
 use super::outcome::Outcome;
 use super::source::{Source, now};
 use crate::screen::{coloured, print};
+use crate::terminal::{Live, View};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Connection, Ends};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::HashMap;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often new data is looked for.
 const EACH: Duration = Duration::from_secs(1);
+
+/// How often keys are heard.
+const KEYS: Duration = Duration::from_millis(50);
 
 /// How far back it is looked for, where nobody says: probes ship later than they see.
 const BACK: u32 = 120;
 
 /// A connection that not every probe has told of is told without the others after this time.
 const PATIENCE: Nanos = Nanos::from_secs(30);
+
+/// So many connections tell the order of the probes, or as many as there are after [`PATIENCE`]: what was told in one
+/// order cannot be taken back in another.
+const VOTERS: u64 = 30;
 
 /// Tells what is new, each second, until interrupted.
 pub(super) fn follow(
@@ -35,26 +44,61 @@ pub(super) fn follow(
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("cannot wait for signals")?;
     }
     source.narrow(BACK);
-    let probes = outcome.order().probes().len();
+    let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
+    let (began, mut ordered) = (now(), false);
     let mut told: HashMap<Ends, Nanos> = HashMap::new();
     while !interrupted.load(Ordering::Relaxed) {
-        let (before, now) = (outcome.connections(), now());
-        if before == 0 {
-            outcome.learn_order(source)?;
+        let (looked, before) = (Instant::now(), outcome.connections());
+        if !ordered {
+            let voters = outcome.learn_order(source)?;
+            ordered = voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
         }
-        let mut wanted = |connection: &Connection| {
-            let ripe = connection.sights.len() == probes || now - connection.first_at > PATIENCE;
-            ripe && told.insert(connection.ends, now).is_none()
-        };
-        outcome.hear_some(source, lines, &mut wanted)?;
-        // What is no longer looked at need not be remembered.
-        let forgotten = now - Nanos::from_secs(86_400);
-        told.retain(|_, at| *at > forgotten);
-        lines.flush()?;
-        if outcome.connections() > before && !json {
+        if ordered {
+            hear(source, outcome, lines, &mut told)?;
+        }
+        if live.is_none() && !json && outcome.connections() > before {
             print(&format!("{}\n", outcome.text(coloured())))?;
         }
-        sleep(EACH);
+        while looked.elapsed() < EACH && !interrupted.load(Ordering::Relaxed) {
+            if let Some(live) = &mut live
+                && live.show(|| view(outcome, ordered))?
+            {
+                return Ok(());
+            }
+            sleep(KEYS);
+        }
     }
     Ok(())
+}
+
+/// Hears each connection once, when every probe has told of it or time is up.
+fn hear(
+    source: &mut Source,
+    outcome: &mut Outcome,
+    lines: &mut Lines,
+    told: &mut HashMap<Ends, Nanos>,
+) -> Result<()> {
+    let (now, probes) = (now(), outcome.order().probes().len());
+    let mut wanted = |connection: &Connection| {
+        let ripe = connection.sights.len() == probes || now - connection.first_at > PATIENCE;
+        ripe && told.insert(connection.ends, now).is_none()
+    };
+    outcome.hear_some(source, lines, &mut wanted)?;
+    // What is no longer looked at need not be remembered.
+    let forgotten = now - Nanos::from_secs(86_400);
+    told.retain(|_, at| *at > forgotten);
+    lines.flush()
+}
+
+/// The run so far.
+fn view(outcome: &Outcome, ordered: bool) -> View {
+    let head = format!("dwell sections: {} connections; q ends it", outcome.connections());
+    let parts = if !ordered {
+        vec!["waiting for connections that tell the order of the probes".to_owned()]
+    } else if outcome.connections() == 0 {
+        vec!["waiting for connections".to_owned()]
+    } else {
+        vec!["\n".to_owned(), outcome.text(false), "\n".to_owned(), outcome.account(&[])]
+    };
+    View { head, parts }
 }

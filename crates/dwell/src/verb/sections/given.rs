@@ -29,6 +29,15 @@ impl Given {
         let named: Vec<(String, PathBuf)> = args.files.iter().map(|given| named(given)).collect();
         let mut names = BTreeSet::new();
         for (name, file) in &named {
+            if file.as_os_str().is_empty() {
+                bail!(bad_argument(anyhow!("{name}= names no file")));
+            }
+            if name == "client" || name == "server" {
+                bail!(bad_argument(anyhow!(
+                    "no place between them is called {name:?}; name this one otherwise: NAME={}",
+                    file.display()
+                )));
+            }
             if !names.insert(name) {
                 bail!(bad_argument(anyhow!(
                     "two places are called {name:?}; name this one otherwise: NAME={}",

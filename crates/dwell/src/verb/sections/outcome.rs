@@ -4,11 +4,10 @@ use super::By;
 use super::lines::Lines;
 use super::source::Source;
 use anyhow::Result;
-use dwell_core::Nanos;
 use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
-    Blame, Connection, Course, NatCounts, NatJoin, Order, Place, Section, SectionQuality, Summary, Votes,
-    split,
+    Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
+    Votes, split,
 };
 use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
@@ -59,20 +58,25 @@ impl Outcome {
         self.sections.values().map(|(summary, _)| summary.rtt.count()).sum()
     }
 
-    /// Learns in which order the probes stand, where nobody says so.
-    pub(super) fn learn_order(&mut self, source: &mut Source) -> Result<()> {
+    /// Learns in which order the probes stand, and how many connections say so; `None` where somebody has said it.
+    pub(super) fn learn_order(&mut self, source: &mut Source) -> Result<Option<u64>> {
         if self.pinned {
-            return Ok(());
+            return Ok(None);
         }
+        self.votes = Votes::new(self.probes.len());
         let mut join = NatJoin::new(self.probes.len());
-        let votes = &mut self.votes;
+        let (in_time, votes) = (source.is_in_time(), &mut self.votes);
         source.each(&mut |connection| {
-            join.offer(connection, &mut |connection| votes.hear(&connection));
+            let mut take = |connection: Connection| votes.hear(&connection);
+            if in_time {
+                join.pass(connection.first_at, &mut take);
+            }
+            join.offer(connection, &mut take);
             if votes.connections() < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         join.finish(&mut |connection| votes.hear(&connection));
         self.order = votes.order();
-        Ok(())
+        Ok(Some(votes.connections()))
     }
 
     /// Hears all connections.
@@ -88,6 +92,7 @@ impl Outcome {
         wanted: &mut dyn FnMut(&Connection) -> bool,
     ) -> Result<()> {
         let mut join = NatJoin::new(self.probes.len());
+        let in_time = source.is_in_time();
         let mut written = Ok(());
         let mut hear = |connection: Connection| {
             if written.is_ok() && wanted(&connection) {
@@ -97,7 +102,11 @@ impl Outcome {
         };
         source.each(&mut |connection| {
             let mut goes_on = true;
-            join.offer(connection, &mut |connection| goes_on &= hear(connection));
+            let mut take = |connection| goes_on &= hear(connection);
+            if in_time {
+                join.pass(connection.first_at, &mut take);
+            }
+            join.offer(connection, &mut take);
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         join.finish(&mut |connection| {
@@ -140,15 +149,16 @@ impl Outcome {
             .collect()
     }
 
-    /// Which of them is to blame.
-    pub(super) fn blame(&self) -> Option<((Place, Place), Blame)> {
+    /// Which of them is to blame, and if none is, why.
+    pub(super) fn blame(&self) -> Result<Blame, NoBlame> {
+        let none = (Summary::default(), Course::default());
         let path = self.path();
-        let known: Option<Vec<(&Summary, &Course)>> = path
+        let known: Vec<(&Summary, &Course)> = path
             .iter()
-            .map(|ends| self.sections.get(ends).map(|(summary, course)| (summary, course)))
+            .map(|ends| self.sections.get(ends).unwrap_or(&none))
+            .map(|(summary, course)| (summary, course))
             .collect();
-        let blame = Blame::among(&known?)?;
-        Some((path[blame.section], blame))
+        Blame::among(&known)
     }
 
     /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.

@@ -55,6 +55,9 @@ impl Source {
                 bail!(bad_argument(anyhow!("{name} is in the order twice")));
             }
         }
+        if let [only] = order {
+            bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
+        }
         self.asked = if order.is_empty() { there } else { order.to_vec() };
         match self.asked.len() {
             0 => bail!("no probe has sent anything yet"),
@@ -77,6 +80,11 @@ impl Source {
         let accounts = store.accounts()?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
         Ok(asked.flat_map(|(name, account)| missing(name, account, span)).collect())
+    }
+
+    /// Whether it hands out what was first seen earlier before what was first seen later.
+    pub(super) const fn is_in_time(&self) -> bool {
+        matches!(self.kind, Kind::Captures { .. })
     }
 
     /// Hands out connections, until `take` breaks off.

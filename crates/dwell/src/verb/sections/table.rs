@@ -5,19 +5,19 @@ use crate::figure::share;
 use crate::screen::{paint, table};
 use dwell_core::Nanos;
 use dwell_core::inside::Differences;
-use dwell_core::tcp::section::{Place, SectionQuality, Summary};
+use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality, Summary};
 use std::fmt::Write as _;
 
 const HEADS: [&str; 9] = [
     "section",
     "connections",
+    "values",
     "p50",
     "p95",
     "p99",
     "server side p50",
     "client side p50",
     "difference p50",
-    "not exact",
 ];
 
 impl Outcome {
@@ -28,6 +28,17 @@ impl Outcome {
             rows.add_row(self.row(*from, *to, summary));
         }
         let mut text = format!("{}\n", rows.trim_fmt());
+        for ((from, to), (summary, _)) in &self.sections {
+            let others: Vec<String> = summary
+                .qualities
+                .iter()
+                .filter(|(quality, _)| **quality != SectionQuality::Exact)
+                .map(|(quality, count)| format!("{count} {quality}"))
+                .collect();
+            if !others.is_empty() {
+                let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));
+            }
+        }
         if !self.groups.is_empty() {
             let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
             let mut rows = table(&heads);
@@ -44,43 +55,61 @@ impl Outcome {
         let told = |times: &Differences, share| {
             times.quantile(share).map_or_else(|| "-".to_owned(), |time: Nanos| time.to_string())
         };
-        let other: Vec<String> = summary
-            .qualities
-            .iter()
-            .filter(|(quality, _)| **quality != SectionQuality::Exact)
-            .map(|(quality, count)| format!("{count} {quality}"))
-            .collect();
         vec![
             format!("{} to {}", self.name(from), self.name(to)),
             summary.connections().to_string(),
+            summary.rtt.count().to_string(),
             told(&summary.rtt, 0.5),
             told(&summary.rtt, 0.95),
             told(&summary.rtt, 0.99),
             told(&summary.server_side, 0.5),
             told(&summary.client_side, 0.5),
             told(&summary.consistency, 0.5),
-            other.join(", "),
         ]
     }
 
-    /// Which section is to blame, with the figures that say so.
+    /// Which section is to blame, with the figures that say so; or why none is.
     pub(super) fn headline(&self) -> String {
-        let Some(((from, to), blame)) = self.blame() else {
-            return "No section is to blame: not each of the path has a figure".to_owned();
+        let path = self.path();
+        let name = |section: usize| {
+            let (from, to) = path[section];
+            format!("{} to {}", self.name(from), self.name(to))
         };
-        let spread = blame.spread_share().map_or_else(
-            || "nothing spreads".to_owned(),
-            |part| {
-                format!("{} of the spread p95 - p50 ({} of {})", share(part), blame.spread, blame.all_spreads)
-            },
-        );
+        let blame = match self.blame() {
+            Ok(blame) => blame,
+            Err(why) => return format!("No section stands out: {}", told(why, name)),
+        };
+        let part = |part: Option<f64>, what: &str, of: [Nanos; 2]| {
+            part.map(|part| format!("{} of the {what} ({} of {})", share(part), of[0], of[1]))
+        };
+        let median = part(blame.median_share(), "median", [blame.median, blame.all_medians]);
+        let spread = part(blame.spread_share(), "spread p95 - p50", [blame.spread, blame.all_spreads]);
         let normal = blame.now_and_normal.map_or_else(String::new, |(now, normal)| {
             format!("; its median of late is {now}, where {normal} is normal")
         });
-        let median = blame.median_share().map_or_else(
-            || "a median of nothing".to_owned(),
-            |part| format!("{} of the median ({} of {})", share(part), blame.median, blame.all_medians),
-        );
-        format!("Blame {} to {}: {median}, {spread}{normal}", self.name(from), self.name(to))
+        format!(
+            "Blame {}: {}, {}{normal}",
+            name(blame.section),
+            median.unwrap_or_else(|| "no median is above 0".to_owned()),
+            spread.unwrap_or_else(|| "nothing spreads".to_owned()),
+        )
+    }
+}
+
+/// Why no section is to blame.
+fn told(why: NoBlame, name: impl Fn(usize) -> String) -> String {
+    let reach = |reach: Reach| {
+        let [low, high] = reach.interval;
+        format!("95 % of {} take up to {} ({low} to {high})", name(reach.section), reach.value)
+    };
+    match why {
+        NoBlame::Unmeasured(section) => format!("no connection tells {}", name(section)),
+        NoBlame::Negative(section) => {
+            format!("{} is below 0 at the median; the places contradict each other", name(section))
+        }
+        NoBlame::NoTime => "none takes any time".to_owned(),
+        NoBlame::TooFew(section, count) => format!("{count} connections of {} are too few", name(section)),
+        NoBlame::Alike(most, next) => format!("{}, {}: chance may part them", reach(most), reach(next)),
+        NoBlame::Close(most, next) => format!("{}, {}: not a quarter apart", reach(most), reach(next)),
     }
 }

@@ -2,11 +2,13 @@
 
 mod condition;
 
-pub(super) use condition::Condition;
+pub(super) use condition::{Condition, Of};
 
+use super::draw::Draw;
 use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
+use super::sections::{Sections, Within};
 use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use toml::Value;
+use toml::{Table, Value};
 
 /// A grid file.
 #[derive(Debug, Deserialize)]
@@ -28,6 +30,9 @@ pub(super) struct Grid {
     pub(super) world: EvalWorld,
     /// Runs of each condition.
     pub(super) runs: u32,
+    /// Labs at once, where the grid is made of runs in labs of their own that wait more than they work.
+    #[serde(default = "one")]
+    pub(super) together: usize,
     /// What each run measures, one after another, where its block does not say otherwise.
     #[serde(rename = "method", default)]
     methods: Vec<MethodSpec>,
@@ -68,6 +73,10 @@ struct Block {
     /// Routers at these hops are probed instead, in labs of their own, over IPv4 and IPv6.
     #[serde(default)]
     fsd: Vec<u8>,
+    /// Its links are sections, which probes between them tell apart, in labs of their own.
+    sections: Option<Sections>,
+    /// Connections pass probes instead, in the simulator; `set` and `axis` are of its keys.
+    passing: Option<Table>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -77,11 +86,17 @@ struct Block {
     /// commas take the same value.
     #[serde(default)]
     axis: BTreeMap<String, Vec<Value>>,
+    /// Conditions of which some keys are drawn at random, instead of axes.
+    draw: Option<Draw>,
     /// So many scenarios drawn at random.
     #[serde(default)]
     random: u32,
     /// The largest load that a link of them may have.
     load: Option<f64>,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Grid {
@@ -111,16 +126,35 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            let measured = [!block.echo.is_empty(), !block.fsd.is_empty(), !block.methods.is_empty()];
-            let [echo, fsd, _] = measured;
+            let measured = [
+                !block.echo.is_empty(),
+                !block.fsd.is_empty(),
+                block.sections.is_some(),
+                block.passing.is_some(),
+                !block.methods.is_empty(),
+            ];
+            let [echo, fsd, sections, passing, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
-            if (echo || fsd) && (several || grid.world == EvalWorld::Sim) {
+            if (echo || fsd || sections) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
                     block,
-                    "echoes are heard, and routers probed, in the lab, each in a block of their own without a [[method]]",
+                    "echoes are heard, routers probed and sections parted in the lab, each in a block of their own \
+                     without a [[method]]",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 3] {
+            if grid.together != 1 && !sections {
+                return wrong(
+                    block,
+                    "only labs of sections may stand together: they wait more than they work",
+                );
+            }
+            if passing && (several || grid.world == EvalWorld::Lab) {
+                return wrong(
+                    block,
+                    "connections pass probes in the simulator, in a block of their own without a [[method]]",
+                );
+            }
+            if grid.methods.is_empty() && measured == [false; 5] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -151,6 +185,12 @@ impl Grid {
     /// Whether a quantity gets rows.
     pub(super) fn wants(&self, quantity: Quantity) -> bool {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
+    }
+
+    /// What is near enough, in the blocks that part sections.
+    pub(super) fn near_enough(&self) -> BTreeMap<String, Within> {
+        let of = |block: &Block| Some((block.name.clone(), block.sections?.within));
+        self.blocks.iter().filter_map(of).collect()
     }
 
     /// Every run of `conditions` that `only` names, each with its condition; all of them, where it names none.
@@ -188,7 +228,13 @@ impl Grid {
     pub(super) fn digest(&self, conditions: &[Condition]) -> Result<String> {
         let text = std::fs::read(&self.file).map_err(bad_argument)?;
         let mut digest = Sha256::new_with_prefix(text);
-        conditions.iter().for_each(|condition| digest.update(condition.scenario.to_toml()));
+        for condition in conditions {
+            match &condition.of {
+                Of::Scenario(scenario) => digest.update(scenario.to_toml()),
+                // All of it is in the grid's own text.
+                Of::Passing(_) => {}
+            }
+        }
         Ok(digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect())
     }
 
