@@ -99,14 +99,15 @@ impl Asked {
         self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
-        self.newest = segment.at;
+        // Where nothing tells them apart, what matters is how far apart they are, whichever passes first.
+        self.newest = if self.telling { segment.at } else { self.newest.max(segment.at) };
         self.count = self.count.saturating_add(1);
         self.repeated = true;
     }
 
     /// The newest was one more, although it equals the one before it.
     pub(super) fn another_like_it(&mut self, at: Nanos) {
-        self.newest = at;
+        self.newest = self.newest.max(at);
         self.telling = false;
         self.count = self.count.saturating_add(1);
         self.repeated = true;
