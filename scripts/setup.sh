@@ -21,10 +21,13 @@ for part in rustfmt clippy; do
 	fi
 done
 
-# The lab runs ip and tc; the dependencies' C libraries are built with cc and make. The programs that `dwell local` has
+# The lab runs ip and tc, and on a path of sections ping and curl; the dependencies' C libraries are built with cc and make.
+# The programs that `dwell local` has
 # the kernel run are compiled by clang; libbpf loads them, and reads ELF and zlib.
 packages=""
 command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 || packages="$packages iproute2"
+command -v ping >/dev/null 2>&1 || packages="$packages iputils-ping"
+command -v curl >/dev/null 2>&1 || packages="$packages curl"
 command -v cc >/dev/null 2>&1 || packages="$packages gcc libc6-dev"
 for tool in make clang pkg-config; do
 	command -v "$tool" >/dev/null 2>&1 || packages="$packages $tool"
@@ -36,6 +39,12 @@ done
 if ! [ -x /usr/sbin/clickhouse-server ] && apt-cache show clickhouse-server >/dev/null 2>&1; then
 	packages="$packages clickhouse-server"
 fi
+
+# The generators of `make bench`, each left out where the system has none.
+for generator in ab:apache2-utils wrk:wrk ITGSend:d-itg; do
+	command -v "${generator%%:*}" >/dev/null 2>&1 && continue
+	apt-cache show "${generator#*:}" >/dev/null 2>&1 && packages="$packages ${generator#*:}"
+done
 
 if [ -n "$packages" ]; then
 	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

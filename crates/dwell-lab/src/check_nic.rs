@@ -105,9 +105,10 @@ mod tests {
         let (reached, waited) = (Nanos(reached), Nanos::ZERO);
         Carried {
             direction: Direction::Forward,
+            head: [0; 128],
             size: Bytes(72),
             entered: reached,
-            arrival: Some(Arrival { due: reached, reached, handed: reached, waited }),
+            arrival: Some(Arrival { due: reached, reached, handed: reached, waited, late: Nanos::ZERO }),
         }
     }
 

@@ -20,10 +20,12 @@ pub enum LabError {
     #[error("a user namespace must be entered before the first thread is started")]
     Threads,
     /// A command that the lab needs is not there.
-    #[error("the lab needs the command `{command}`: install iproute2")]
+    #[error("the lab needs the command `{command}`: install {package}")]
     MissingCommand {
         /// Its name.
         command: &'static str,
+        /// What has it.
+        package: &'static str,
     },
     /// A command that wires the lab failed.
     #[error("in the lab's namespace `{place}`, `{command}` failed: {message}")]
@@ -52,6 +54,25 @@ pub enum LabError {
         /// Which.
         role: &'static str,
     },
+    /// A program that is active in the lab did not do what it was asked to.
+    #[error("in the lab, `{command}` failed: {said}")]
+    Unexpected {
+        /// Its name.
+        command: &'static str,
+        /// What it said.
+        said: String,
+    },
+    /// A probe did not see the one connection that was made.
+    #[error("in the lab, probe {probe} saw {handshakes} handshakes of the one connection that was made")]
+    Unseen {
+        /// Which, from the client.
+        probe: usize,
+        /// How many it saw.
+        handshakes: usize,
+    },
+    /// Nothing can be captured.
+    #[error("in the lab: {0}")]
+    Capture(#[from] dwell_net::capture::RingError),
     /// No key could be made.
     #[error("in the lab: {0}")]
     Identity(#[from] dwell_net::IdentityError),

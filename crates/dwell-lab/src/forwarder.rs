@@ -247,18 +247,19 @@ impl<'w> Forwarder<'w> {
         let (count, direction) = (self.batch.len(), self.lanes[lane].direction);
         clock::spin_until(self.zero + begin);
         let begun = self.now();
+        let late = (begun - begin).max(Nanos::ZERO);
         let port = &self.ports[1 - lane];
         let sent = self.batch.iter().filter(|(frame, _)| port.send(&frame.bytes).unwrap_or(false)).count();
         self.lanes[lane].stage.interrupt(count);
         self.last_departure = due.max(begun);
         for (frame, delivery) in self.batch.drain(..) {
-            self.watch.write_down(|| frame.carried(direction, Some(delivery)));
+            self.watch.write_down(|| frame.carried(direction, Some((delivery, late))));
             self.spare.push(frame.bytes);
         }
         let mut tally = self.watch.tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.carried += sent as u64;
         tally.dropped += (count - sent) as u64;
-        if begun - begin > LATE {
+        if late > LATE {
             tally.late += count as u64;
         }
     }

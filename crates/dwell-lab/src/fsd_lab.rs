@@ -60,7 +60,7 @@ impl FsdLab {
         if options.ipv6 && !wiring.ipv6 {
             return Err(LabError::NoIpv6);
         }
-        wiring.route()?;
+        wiring.route(&(0..routers).collect::<Vec<_>>())?;
         let address = if options.ipv6 { Place::DESTINATION.ipv6() } else { Place::DESTINATION.ipv4() };
         let cores = options.cores.unwrap_or_else(Cores::allowed);
         let awake = Awake::keep(&wiring.source, cores)?;

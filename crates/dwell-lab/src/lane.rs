@@ -17,10 +17,15 @@ const MOST_UNDER_WAY: usize = 100_000;
 /// How often an idle path's cross traffic is worked off, so that it does not pile up until the next frame comes.
 pub(crate) const CROSS_PERIOD: Nanos = Nanos::from_millis(2);
 
+/// What is kept of a frame: its headers, of whatever they are.
+const HEAD: usize = 128;
+
 /// A frame that was carried, or lost, with what engine and NIC asked; instants on CLOCK_REALTIME.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) direction: Direction,
+    /// Its first bytes.
+    pub(crate) head: [u8; HEAD],
     /// On the wire.
     pub(crate) size: Bytes,
     /// When it came to the first link.
@@ -40,6 +45,8 @@ pub(crate) struct Arrival {
     pub(crate) handed: Nanos,
     /// What it waited in queues.
     pub(crate) waited: Nanos,
+    /// By how much its sending began later than it had to.
+    pub(crate) late: Nanos,
 }
 
 impl Arrival {
@@ -71,15 +78,18 @@ impl Frame {
         self.stamp + (at - self.entered)
     }
 
-    /// What became of it: how the NIC handed it over, or that the engine lost it.
-    pub(crate) fn carried(&self, direction: Direction, delivery: Option<Delivery>) -> Carried {
-        let arrival = |Delivery { reached, delivered, .. }| Arrival {
+    /// What became of it: how the NIC handed it over and by how much too late, or that the engine lost it.
+    pub(crate) fn carried(&self, direction: Direction, delivery: Option<(Delivery, Nanos)>) -> Carried {
+        let arrival = |(Delivery { reached, delivered, .. }, late)| Arrival {
             due: self.by_stamp(self.due),
             reached: self.by_stamp(reached),
             handed: self.by_stamp(delivered),
             waited: self.waited,
+            late,
         };
-        Carried { direction, size: self.size(), entered: self.stamp, arrival: delivery.map(arrival) }
+        let mut head = [0; HEAD];
+        head.iter_mut().zip(&self.bytes).for_each(|(to, byte)| *to = *byte);
+        Carried { direction, head, size: self.size(), entered: self.stamp, arrival: delivery.map(arrival) }
     }
 }
 

@@ -101,7 +101,7 @@ impl Namespace {
             let mut child = match started {
                 Ok(child) => child,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(LabError::MissingCommand { command });
+                    return Err(LabError::MissingCommand { command, package: "iproute2" });
                 }
                 Err(error) => return Err(failed(error)),
             };

@@ -1,6 +1,7 @@
 //! Nodes that forward IP, as this machine's kernel does it.
 
 use crate::error::LabError;
+use crate::namespace::Namespace;
 use crate::wiring::{DOWN_PORT, HOST_PORT, Place, UP_PORT, Wiring};
 use std::net::IpAddr;
 
@@ -9,12 +10,13 @@ const UP: u8 = 1;
 const DOWN: u8 = 2;
 
 impl Wiring {
-    /// Makes each node a router between its two ports. Source and destination keep their addresses in one subnet: each
-    /// is told that the other is where the nearest router is.
-    pub(crate) fn route(&self) -> Result<(), LabError> {
-        let last = self.nodes.len().saturating_sub(1);
-        for (index, node) in self.nodes.iter().enumerate() {
-            let place = Place::node(index)?;
+    /// Makes `routers`, nodes by their index and in order, routers between their two ports; nodes between them are
+    /// wires. Source and destination keep their addresses in one subnet: each is told that the other is where the
+    /// nearest router is. Every router, and each host, reaches its neighbours.
+    pub(crate) fn route(&self, routers: &[usize]) -> Result<(), LabError> {
+        let (Some(first), Some(last)) = (routers.first(), routers.last()) else { return Ok(()) };
+        for (rank, index) in routers.iter().enumerate() {
+            let (node, place) = (&self.nodes[*index], Place::node(*index)?);
             let sysctls = [
                 ("ipv4/ip_forward", "1"),
                 // As many time-exceeded messages as are asked for; usual is one a second.
@@ -27,14 +29,12 @@ impl Wiring {
                 // What bears the destination's address may come from the source's side.
                 node.sysctl(&format!("ipv4/conf/{port}/rp_filter"), "0")?;
             }
-            let towards_source = match index.checked_sub(1) {
-                None => Place::SOURCE.hardware(),
-                Some(before) => Place::node(before)?.hardware_of(DOWN),
-            };
-            let towards_destination = match index {
-                index if index == last => Place::DESTINATION.hardware(),
-                index => Place::node(index + 1)?.hardware_of(UP),
-            };
+            let before = rank.checked_sub(1).map(|rank| Place::node(routers[rank])).transpose()?;
+            let after = routers.get(rank + 1).map(|index| Place::node(*index)).transpose()?;
+            let towards_source =
+                before.map_or_else(|| Place::SOURCE.hardware(), |before| before.hardware_of(DOWN));
+            let towards_destination =
+                after.map_or_else(|| Place::DESTINATION.hardware(), |after| after.hardware_of(UP));
             let mut lines = vec![
                 format!("link set dev {UP_PORT} address {}", place.hardware_of(UP)),
                 format!("link set dev {DOWN_PORT} address {}", place.hardware_of(DOWN)),
@@ -42,15 +42,21 @@ impl Wiring {
             for address in self.addresses(place) {
                 lines.push(format!("address add {}{} dev {DOWN_PORT}", whole(address), nodad(address)));
             }
-            lines.extend(self.behind(Place::SOURCE, UP_PORT, &towards_source));
-            lines.extend(self.behind(Place::DESTINATION, DOWN_PORT, &towards_destination));
+            for place in [Some(Place::SOURCE), before].into_iter().flatten() {
+                lines.extend(self.behind(place, UP_PORT, &towards_source));
+            }
+            for place in [Some(Place::DESTINATION), after].into_iter().flatten() {
+                lines.extend(self.behind(place, DOWN_PORT, &towards_destination));
+            }
             node.ip(&lines)?;
         }
-        let tell = |host: &crate::namespace::Namespace, other: Place, router: String| {
-            host.ip(&self.neighbours(other, HOST_PORT, &router).collect::<Vec<_>>())
+        let tell = |host: &Namespace, others: [Place; 2], router: String| {
+            let lines = others.into_iter().flat_map(|other| self.neighbours(other, HOST_PORT, &router));
+            host.ip(&lines.collect::<Vec<_>>())
         };
-        tell(&self.source, Place::DESTINATION, Place::node(0)?.hardware_of(UP))?;
-        tell(&self.destination, Place::SOURCE, Place::node(last)?.hardware_of(DOWN))
+        let (first, last) = (Place::node(*first)?, Place::node(*last)?);
+        tell(&self.source, [Place::DESTINATION, first], first.hardware_of(UP))?;
+        tell(&self.destination, [Place::SOURCE, last], last.hardware_of(DOWN))
     }
 
     fn addresses(&self, place: Place) -> impl Iterator<Item = IpAddr> {

@@ -1,16 +1,16 @@
 //! A path between two namespaces, up and running; who talks over it is not its business.
 
 use crate::awake::Awake;
-use crate::calibration;
+use crate::carrying::Carrying;
 use crate::cross;
 use crate::error::LabError;
-use crate::forwarder::{Forwarder, Tally, Watch};
+use crate::forwarder::{Tally, Watch};
 use crate::lane::Carried;
 use crate::namespace::Worker;
-use crate::nic_stage::{self, NicStage, has_nic};
+use crate::nic_stage::{self, has_nic};
 use crate::placement::{Cores, Role, settle};
 use crate::shaper;
-use crate::wiring::{DOWN_PORT, HOST_PORT, Place, UP_PORT, Wiring};
+use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
 use dwell_core::Nanos;
 use dwell_net::PacketSocket;
 use dwell_sim::{Carrier, LinkSpec, Scenario};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What carries packets from one end of a lab to the other.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ fn does_nothing(link: &LinkSpec) -> bool {
 }
 
 /// Whether some packets come twice.
-fn duplicates(link: &LinkSpec) -> bool {
+pub(crate) fn duplicates(link: &LinkSpec) -> bool {
     link.duplication > 0.0 || link.parallel.iter().any(duplicates)
 }
 
@@ -145,32 +145,11 @@ impl Testbed {
         let mut ports = self.wiring.nodes[0].within(|| Ok([open(UP_PORT)?, open(DOWN_PORT)?]))?;
         let nics = nic_stage::build(&self.wiring, scenario, &mut ports, self.cores)?;
         self.nic_cautions = nics.iter().filter_map(|nic| nic.caution.clone()).collect();
-        let mut far = self.wiring.destination.within(|| open(HOST_PORT))?;
-        let mut near = self.wiring.source.within(|| open(HOST_PORT))?;
-        let watch = Arc::new(Watch::default());
-        let (shared, cores, forward) = (Arc::clone(&watch), self.cores, scenario.links.clone());
-        let (tell, told) = mpsc::channel();
-        let worker = self.wiring.nodes[0].spawn("forwarder", move || {
-            settle(Role::Forwarder, cores);
-            let lead = |port: usize, to, far: &mut PacketSocket| {
-                calibration::lead(&ports[port], to, &nics[1 - port], far)
-                    .map_err(LabError::system("calibrate"))
-            };
-            let forth = lead(1, Place::DESTINATION, &mut far)?;
-            let back = match nics.iter().any(NicStage::gathers) {
-                true => lead(0, Place::SOURCE, &mut near)?,
-                // The same cable, used in the same way.
-                false => forth.clone(),
-            };
-            drop((far, near));
-            let mut forwarder =
-                Forwarder::new(ports, [&forward, &reverse], nics, seed, [forth, back], &shared)?;
-            let _ = tell.send(());
-            forwarder.run().map_err(LabError::system("forward frames"))
-        })?;
-        if told.recv().is_err() {
-            return Err(worker.join().err().unwrap_or(LabError::Ended { role: "forwarder" }));
-        }
+        let far = self.wiring.destination.within(|| open(HOST_PORT))?;
+        let near = self.wiring.source.within(|| open(HOST_PORT))?;
+        let links = [scenario.links.clone(), reverse];
+        let carrying = Carrying { ports, ends: [near, far], links, nics, seed, cores: Some(self.cores) };
+        let (watch, worker) = carrying.start(&self.wiring.nodes[0])?;
         self.workers().push(worker);
         self.watch = Some(watch);
         Ok(())

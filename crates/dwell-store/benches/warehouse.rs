@@ -21,8 +21,7 @@ fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     bench("SQLite", &mut Sqlite::create(folder.path()).expect("a warehouse"));
     let Some(cluster) = Cluster::start() else { return };
-    let [one, two] = cluster.ports[..] else { panic!("two servers") };
-    let at = format!("http://127.0.0.1:{one},127.0.0.1:{two}/default?cluster=two").parse().expect("a place");
+    let at = cluster.place("default").parse().expect("a place");
     bench(
         "ClickHouse, two shards",
         &mut ClickHouse::create(at, Cluster::credentials()).expect("a warehouse"),

@@ -17,7 +17,8 @@ pub(crate) struct IdentityArgs {
 }
 
 impl IdentityArgs {
-    fn folder(&self) -> Result<PathBuf> {
+    /// The folder. Other settings of this installation stand in it too.
+    pub(crate) fn folder(&self) -> Result<PathBuf> {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let home = || set("HOME").map(|home| home.join(".config"));
         let usual = || set("XDG_CONFIG_HOME").or_else(home).map(|folder| folder.join("dwell"));

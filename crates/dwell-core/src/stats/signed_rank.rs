@@ -65,8 +65,8 @@ mod tests {
     /// 0.03815.
     #[test]
     fn the_textbook_example_comes_out() {
-        let first = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
-        let second = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
+        let first = [1830.0, 500.0, 1620.0, 2480.0, 1680.0, 1880.0, 1550.0, 3060.0, 1300.0];
+        let second = [878.0, 647.0, 598.0, 2050.0, 1060.0, 1290.0, 1060.0, 3140.0, 1290.0];
         let found = SignedRank::of(&differences(&first, &second)).unwrap();
         assert_eq!((found.pairs, found.above, found.below), (9, 40.0, 5.0));
         near(found.z, -2.0732, 5e-5);
@@ -85,21 +85,24 @@ mod tests {
     }
 
     /// The three z of paper 003 follow from their W with 194, 195 and 188 pairs (docs/book: papers/003), and their P
-    /// with them. Ranks 1..=n are given signs so that the smaller sum is the printed W (a half rank aside).
+    /// with them. Ranks get signs so that the smaller sum is the printed W; one that is half a rank takes two equal
+    /// differences of both signs.
     #[test]
     fn the_figures_of_paper_003_come_out() {
         for (w, pairs, z, p) in
-            [(9442, 194, -0.0198, 0.98), (9030, 195, -0.6647, 0.51), (8034, 188, -1.1357, 0.26)]
+            [(9442.0, 194, -0.0198, 0.98), (9030.5, 195, -0.6647, 0.51), (8034.5, 188, -1.1357, 0.26)]
         {
-            let (mut rest, mut differences) = (w, Vec::new());
-            for rank in (1..=pairs).rev() {
+            let equal = if f64::fract(w) == 0.0 { vec![] } else { vec![1.5, -1.5] };
+            let mut rest = w - equal.iter().copied().fold(0.0, f64::max);
+            let mut differences = equal.clone();
+            for rank in (equal.len() + 1..=pairs).rev().map(|rank| rank as f64) {
                 let below = rank <= rest;
-                rest -= if below { rank } else { 0 };
-                differences.push(if below { -f64::from(rank) } else { f64::from(rank) });
+                rest -= if below { rank } else { 0.0 };
+                differences.push(if below { -rank } else { rank });
             }
             let found = SignedRank::of(&differences).unwrap();
-            assert_eq!((found.pairs, found.above.min(found.below)), (pairs as usize, f64::from(w)));
-            near(found.z, z, 7e-4);
+            assert_eq!((found.pairs, found.above.min(found.below)), (pairs, w));
+            near(found.z, z, 5e-5);
             near(found.p, p, 5e-3);
         }
     }

@@ -15,8 +15,9 @@ pub enum Half {
     Exact(Nanos),
     /// So long or shorter: what ended it was later than the answer itself.
     AtMost(Nanos),
-    /// One of the two, and nothing tells which: the answer may be to the first segment or to its repetition. Of several
-    /// repetitions, the shortest and the longest are told, and it may be one between them.
+    /// One of the two, and nothing tells which: the answer may be to the first segment or to its repetition. It may lie
+    /// between them: of several repetitions the shortest and the longest are told, and what seems the answer may be a
+    /// repetition itself, which a timer sent before the newest segment's answer.
     OneOf(Nanos, Nanos),
 }
 

@@ -19,7 +19,9 @@ pub use tap::Tapped;
 use crate::error::LabError;
 use bed::{Bed, Load};
 use dwell_core::Nanos;
-use dwell_sim::passing::Truth;
+use dwell_core::capture::{Captured, LinkType};
+use dwell_core::tcp::{Limits, Observed};
+use dwell_sim::passing::{Judge, Truth};
 use std::sync::Arc;
 use std::thread;
 
@@ -92,6 +94,24 @@ impl ForcedLosses {
         }
         heard.passed.sort_by_key(|tapped| tapped.at);
         Ok(heard)
+    }
+}
+
+impl ForcedHeard {
+    /// What the tracker says of what passed, held against the truth.
+    #[must_use]
+    pub fn judged(&self) -> Judge {
+        let mut judge = Judge::default();
+        self.truths.iter().for_each(|truth| judge.expect(truth.clone()));
+        let mut observed = Observed::new(Limits::default());
+        let mut hear = |said| judge.hear(&said);
+        for tapped in &self.passed {
+            let (at, bytes) = (tapped.at.0.into(), tapped.bytes.as_slice());
+            let length = bytes.len() as u32;
+            observed.see(&Captured { at, link: LinkType::ETHERNET, bytes, length }, &mut hear);
+        }
+        observed.finish(&mut hear);
+        judge
     }
 }
 

@@ -2,15 +2,13 @@
 
 use crate::probe::{NAME, record};
 use dwell_core::tcp::section::{Connection, Ends};
-use dwell_store::warehouse::{Span, Sqlite, Store as _};
+use dwell_store::warehouse::{Span, Store};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 /// Holds the store against what was handed over: `offered` records, of which `doubtful` are those in whose midst the
 /// probe was killed: nobody can know whether the shipper had taken them. Tells the counts.
-pub(crate) fn judge(store: &Path, offered: u64, doubtful: &BTreeSet<u64>) -> String {
-    let mut store = Sqlite::open(store).unwrap();
+pub(crate) fn judge(store: &mut dyn Store, offered: u64, doubtful: &BTreeSet<u64>) -> String {
     let account = store.accounts().unwrap().remove(NAME).unwrap_or_default();
     let records = store.records().unwrap().remove(NAME).unwrap_or_default();
     let mut kept = BTreeSet::new();

@@ -3,6 +3,9 @@
 //!
 //! `DWELL_SOAK=600` has each failure go on for so many seconds; `DWELL_SEED=7` begins in the same way again.
 
+#[expect(dead_code, reason = "the store's own tests ask the servers, this does not")]
+#[path = "../../../dwell-store/tests/warehouse/cluster.rs"]
+mod cluster;
 mod judge;
 mod namespace;
 mod probe;
@@ -51,10 +54,11 @@ type Failure = (&'static str, fn() -> Option<World>, fn(&mut World, &mut Chance)
 fn run_all(only: Option<&str>) {
     let seed = number("DWELL_SEED").unwrap_or_else(|| u64::from(std::process::id()));
     let span = number("DWELL_SOAK").map_or(Duration::from_millis(2_500), Duration::from_secs);
-    let failures: [Failure; 6] = [
+    let failures: [Failure; 7] = [
         ("probe killed", World::plain, World::kill_probe),
         ("warehouse killed", World::plain, World::kill_warehouse),
         ("store locked", World::plain, World::lock_store),
+        ("ClickHouse killed", World::on_clickhouse, World::kill_clickhouse),
         ("disk full", World::on_small_disk, World::fill_disk),
         ("network cut", World::on_two_hosts, World::cut_network),
         ("all of it", World::on_two_hosts_with_small_disk, any),
@@ -65,7 +69,9 @@ fn run_all(only: Option<&str>) {
         }
         let mut chance = Chance(SplitMix64::seed_from_u64(seed));
         let Some(mut world) = make() else {
-            println!("test {name} ... skipped: it takes root to make namespaces");
+            println!(
+                "test {name} ... skipped: it takes root to make namespaces, or the package of ClickHouse"
+            );
             continue;
         };
         println!("test {name}, DWELL_SEED={seed} ...");

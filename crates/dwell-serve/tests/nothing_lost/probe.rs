@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &[String]) {
         }
         thread::sleep(Duration::from_millis(1));
     }
-    let report = shipper.finish(Duration::from_secs(20));
+    let report = shipper.finish(Duration::from_secs(40));
     eprintln!("probe: {report:?}");
     std::process::exit(i32::from(report.shipped < report.written));
 }

@@ -1,10 +1,12 @@
 //! A probe and a warehouse, each a process, with what can fail between and below them.
 
 use crate::Chance;
+use crate::cluster::Cluster;
 use crate::judge::judge;
 use crate::namespace::Inside;
 use crate::probe::NAME;
 use crate::sqlite_lock;
+use crate::warehouse;
 use dwell_net::Identity;
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,6 +31,9 @@ pub(crate) struct World {
     warehouse_place: Place,
     probe: Option<Child>,
     warehouse: Option<Child>,
+    /// Where the warehouse keeps: a folder, or the address of the cluster.
+    store: String,
+    cluster: Option<Cluster>,
     /// As the warehouse listens, once it did.
     address: String,
     /// Records in whose midst a probe was killed.
@@ -37,24 +42,32 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn plain() -> Option<Self> {
-        Self::new("127.0.0.1:0", |_| Some((Place::Here, Place::Here)))
+        Self::new("127.0.0.1:0", None, |_| Some((Place::Here, Place::Here)))
+    }
+
+    pub(crate) fn on_clickhouse() -> Option<Self> {
+        Self::new("127.0.0.1:0", Some(Cluster::start()?), |_| Some((Place::Here, Place::Here)))
     }
 
     pub(crate) fn on_small_disk() -> Option<Self> {
-        Self::new("127.0.0.1:0", |disk| {
+        Self::new("127.0.0.1:0", None, |disk| {
             Some((Place::Inside(Inside::new(false, Some((disk, SMALL_DISK)))?), Place::Here))
         })
     }
 
     pub(crate) fn on_two_hosts() -> Option<Self> {
-        Self::new("10.77.0.2:7924", |_| two_hosts(None))
+        Self::new("10.77.0.2:7924", None, |_| two_hosts(None))
     }
 
     pub(crate) fn on_two_hosts_with_small_disk() -> Option<Self> {
-        Self::new("10.77.0.2:7924", |disk| two_hosts(Some((disk, SMALL_DISK))))
+        Self::new("10.77.0.2:7924", None, |disk| two_hosts(Some((disk, SMALL_DISK))))
     }
 
-    fn new(address: &str, places: impl FnOnce(PathBuf) -> Option<(Place, Place)>) -> Option<Self> {
+    fn new(
+        address: &str,
+        cluster: Option<Cluster>,
+        places: impl FnOnce(PathBuf) -> Option<(Place, Place)>,
+    ) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let of = |name: &str| {
             let home = folder.path().join(name);
@@ -69,8 +82,20 @@ impl World {
         let (probe_place, warehouse_place) = places(spool)?;
         let address = address.to_owned();
         let doubtful = BTreeSet::new();
-        let mut world =
-            Self { folder, probe_place, warehouse_place, probe: None, warehouse: None, address, doubtful };
+        let beside = folder.path().join("store").to_str().unwrap().to_owned();
+        let store = cluster.as_ref().map_or(beside, |cluster| cluster.place("default"));
+        let (probe, warehouse) = (None, None);
+        let mut world = Self {
+            folder,
+            probe_place,
+            warehouse_place,
+            probe,
+            warehouse,
+            store,
+            cluster,
+            address,
+            doubtful,
+        };
         world.start_warehouse();
         world.start_probe();
         Some(world)
@@ -90,7 +115,7 @@ impl World {
     }
 
     fn start_warehouse(&mut self) {
-        let command = self.command("warehouse", &[&self.path("store"), &self.address]);
+        let command = self.command("warehouse", &[&self.store, &self.address]);
         let mut child = start(&self.warehouse_place, command);
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -130,6 +155,15 @@ impl World {
         self.start_warehouse();
     }
 
+    /// One server of two, with what it was about to keep.
+    pub(crate) fn kill_clickhouse(&mut self, chance: &mut Chance) {
+        let Some(cluster) = &mut self.cluster else { return };
+        let which = chance.one_of(2) as usize;
+        cluster.kill(which);
+        thread::sleep(chance.millis(0..300));
+        cluster.start_again(which);
+    }
+
     pub(crate) fn lock_store(&mut self, chance: &mut Chance) {
         sqlite_lock::hold(&self.folder.path().join("store"), chance.millis(50..900));
     }
@@ -152,7 +186,7 @@ impl World {
     pub(crate) fn end(mut self, name: &str) -> String {
         let mut probe = self.probe.take().unwrap();
         drop(probe.stdin.take());
-        let until = Instant::now() + Duration::from_secs(40);
+        let until = Instant::now() + Duration::from_secs(60);
         let status = loop {
             match probe.try_wait().unwrap() {
                 Some(status) => break status,
@@ -168,8 +202,9 @@ impl World {
         let (begun, handed_over) = self.log();
         assert_eq!(begun, handed_over);
         let said = self.said();
-        let (store, doubtful) = (self.folder.path().join("store"), self.doubtful.clone());
-        let judged = std::panic::catch_unwind(|| judge(&store, handed_over, &doubtful));
+        let (store, doubtful) = (self.store.clone(), self.doubtful.clone());
+        let judged =
+            std::panic::catch_unwind(|| judge(&mut *warehouse::open(&store), handed_over, &doubtful));
         judged.unwrap_or_else(|panic| {
             eprintln!("{name}: {said}");
             std::panic::resume_unwind(panic)

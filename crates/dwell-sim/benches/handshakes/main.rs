@@ -47,14 +47,13 @@ fn main() -> Result<()> {
         (other.wrong, one.share()).partial_cmp(&(one.wrong, other.share())).expect("shares are numbers")
     });
     for ((label, half), tally) in rows {
-        let share = tally.share() * 100.0;
+        println!("{label:>18} {half:>6}: {tally}");
+    }
+    for half in ["server", "client", "total"] {
+        let hidden = judge.all(half).hidden;
+        let per_million = hidden as f64 * 1e6 / f64::from(connections);
         println!(
-            "{label:>18} {half:>6}: {:>4} wrong, found {:>6} of {:>6} ({share:6.2} %), {:>6} bounded, {:>5} one of two",
-            tally.wrong,
-            tally.found,
-            tally.knowable,
-            tally.bounded,
-            tally.withheld + tally.neither
+            "{half:>25}: {hidden} false where the tap missed what was answered and could hear the same if it had not, {per_million:.0} per million connections"
         );
     }
     match judge.wrong() {

@@ -33,10 +33,11 @@ impl Truths {
         Self { truths, by_ends }
     }
 
-    /// A line of what is wrong, found and missing of each half.
+    /// A line of what is wrong, found and missing of each half, and one of the connections with nothing peculiar about
+    /// them: what a reader says of those is right, or what it prints is misread here.
     pub(super) fn print(&self, name: &str, said: &[Said], packets: u64, took: Duration) {
         let mut found = vec![[false; 3]; self.truths.len()];
-        let mut wrong = [0_u64; 3];
+        let (mut wrong, mut plainly_wrong) = ([0_u64; 3], [0_u64; 3]);
         for one in said {
             let cases = self.by_ends.get(&(one.client, one.server)).map_or(&[][..], Vec::as_slice);
             let named = |case: &&usize| {
@@ -57,19 +58,47 @@ impl Truths {
                 }
                 // Who opened one that both ends opened is a matter of taste.
                 let taste = cases.is_empty() && self.by_ends.contains_key(&(one.server, one.client));
-                wrong[half] += u64::from(!right && !taste);
+                let is = |what: fn(&Truth) -> bool| cases.iter().any(|case| what(&self.truths[*case]));
+                if !right && !taste && !is(Truth::is_hidden) {
+                    wrong[half] += 1;
+                    plainly_wrong[half] += u64::from(is(is_plain));
+                }
             }
         }
-        let known = |half: usize| {
-            self.truths.iter().filter(move |truth| truth.halves()[half].1.known.is_some()).count()
-        };
-        let both = |half: usize| {
+        let missing = |half: usize, of: &dyn Fn(&Truth, Nanos) -> bool| {
             let pairs = self.truths.iter().zip(&found);
-            pairs.filter(|(truth, found)| truth.halves()[half].1.known.is_some() && found[half]).count()
+            let known =
+                pairs.filter(|(truth, _)| truth.halves()[half].1.known.is_some_and(|known| of(truth, known)));
+            let (mut all, mut missing) = (0_u64, 0_u64);
+            known.for_each(|(_, found)| (all, missing) = (all + 1, missing + u64::from(!found[half])));
+            (all, missing)
         };
-        let text =
-            [0, 1, 2].map(|half| format!("{} wrong, {} missing", wrong[half], known(half) - both(half)));
-        let rate = packets as f64 / took.as_secs_f64();
-        println!("{name:>10} {:>40} {:>28} {:>28} {rate:>12.0}", text[0], text[1], text[2]);
+        // What is too short for the digits that it prints looks like nothing.
+        let least = said.first().map_or(Nanos::ZERO, |one| one.tolerance);
+        let plain = |truth: &Truth, known: Nanos| is_plain(truth) && known > least;
+        let row = |name: &str, wrong: [u64; 3], missing: [u64; 3], end: &str| {
+            let text = [0, 1, 2].map(|half| format!("{} wrong, {} missing", wrong[half], missing[half]));
+            println!("{name:>10} {:>40} {:>28} {:>28} {end:>12}", text[0], text[1], text[2]);
+        };
+        let rate = format!("{:.0}", packets as f64 / took.as_secs_f64());
+        row(name, wrong, [0, 1, 2].map(|half| missing(half, &|_, _| true).1), &rate);
+        let plainly = [0, 1, 2].map(|half| missing(half, &plain));
+        row("plain ones", plainly_wrong, plainly.map(|(_, missing)| missing), "");
+        let is_misread = (0..3).any(|half| {
+            let (all, missing) = plainly[half];
+            // A reader may have no such figure at all.
+            let says = said.iter().any(|one| one.halves[half].is_some());
+            says && (plainly_wrong[half] + missing) * 1_000 > all * MISREAD
+        });
+        if is_misread {
+            println!("{name:>10}: what it prints may be misread here; its figures are not to be trusted");
+        }
     }
+}
+
+/// Of a thousand plain halves so many may be wrong or missing before a reader is thought misread.
+const MISREAD: u64 = 10;
+
+fn is_plain(truth: &Truth) -> bool {
+    truth.labels == ["plain"]
 }

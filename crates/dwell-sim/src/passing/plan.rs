@@ -292,6 +292,12 @@ impl Plan {
         if self.client.newest || self.server.newest {
             self.labels.push("echoes-newest");
         }
+        if self.ecn {
+            self.labels.push("ecn");
+        }
+        if self.mptcp {
+            self.labels.push("mptcp");
+        }
         if self.labels.is_empty() {
             self.labels.push("plain");
         }

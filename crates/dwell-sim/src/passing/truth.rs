@@ -1,5 +1,6 @@
 //! What is true of a connection at a probe, and whether it can be known there.
 
+use super::deaf::{Deafness, WAIT};
 use super::exchange::Sent;
 use super::plan::{Course, Kind, Plan};
 use dwell_core::Nanos;
@@ -23,6 +24,8 @@ pub struct Truth {
     pub syn_data: u32,
     /// What is peculiar about it.
     pub labels: Vec<&'static str>,
+    /// Whether what passed shows that the tap misses something, if it does.
+    pub deafness: Option<Deafness>,
     /// From the probe to the server and back.
     pub server_half: HalfTruth,
     /// From the probe to the client and back.
@@ -65,27 +68,30 @@ pub enum WhyUnknown {
     Reset,
     /// Both ends opened.
     SimultaneousOpen,
-    /// What passed tells a value, and it is wrong. The generator makes no such connection.
+    /// The tap misses segments, as what passed shows: a SYN/ACK that names a SYN not heard, or the server's direction
+    /// without its SYN/ACK. What was answered may be among them.
+    Missed,
+    /// What passed tells a value, and it is wrong: the tap missed what was really answered.
     Trap,
 }
 
 /// No host repeats a segment of a handshake sooner (RFC 6298, 2.1).
-const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
+pub(super) const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
 
 /// A segment that passed, and its place among those that were sent.
-struct Passing<'s> {
+pub(super) struct Passing<'s> {
     number: usize,
-    at: Nanos,
-    segment: Option<&'s Segment>,
-    sent: &'s Sent,
+    pub(super) at: Nanos,
+    pub(super) segment: Option<&'s Segment>,
+    pub(super) sent: &'s Sent,
 }
 
 impl Passing<'_> {
-    fn is(&self, kind: Kind) -> bool {
+    pub(super) fn is(&self, kind: Kind) -> bool {
         self.sent.kind == kind
     }
 
-    fn stamps(&self) -> Option<Timestamps> {
+    pub(super) fn stamps(&self) -> Option<Timestamps> {
         self.segment?.options.timestamps
     }
 
@@ -164,15 +170,17 @@ impl Truth {
             isn_client: plan.client.isn,
             syn_data,
             labels: plan.labels.clone(),
+            deafness: Deafness::of(plan, probe, &passed),
             server_half: server_half.checked(),
             client_half: client_half.checked(),
             total: total.checked(),
         }
     }
 
-    /// Whether what passed proves what is not true.
-    pub(crate) fn is_trap(&self) -> bool {
-        self.halves().iter().any(|(_, half)| half.why == Some(WhyUnknown::Trap))
+    /// Whether the tap missed something, and no reader could know that when the handshake was over.
+    #[must_use]
+    pub const fn is_hidden(&self) -> bool {
+        matches!(self.deafness, Some(Deafness::Hidden | Deafness::ShownLater))
     }
 
     /// Its halves with their names.
@@ -287,6 +295,15 @@ fn client_half(plan: &Plan, passed: &[Passing<'_>], least: Nanos) -> HalfTruth {
             && passing.stamps().zip(third.stamps()).is_none_or(|(named, by)| same(named, by))
     };
     let asked: Vec<_> = passed.iter().filter(names).collect();
+    let names_missed = |answer: &&&Passing<'_>| {
+        let echo = answer.stamps().map(|stamps| stamps.echo).filter(|echo| *echo != 0);
+        let syns: Vec<_> = passed.iter().filter(|passing| passing.is(Kind::Syn)).collect();
+        let named = |syn: &&Passing<'_>| syn.stamps().map(|stamps| stamps.value) == echo;
+        !syns.is_empty() && echo.is_some() && !syns.iter().any(named)
+    };
+    if asked.iter().any(|answer| names_missed(&answer)) {
+        return unknown(WhyUnknown::Missed);
+    }
     if asked.is_empty() && passed.iter().any(seems_overtaken) {
         return unknown(WhyUnknown::Trap);
     }
@@ -313,9 +330,13 @@ fn total(plan: &Plan, passed: &[Passing<'_>], server: &HalfTruth, client: &HalfT
         Ok(third) => third,
         Err(why) => return unknown(why),
     };
+    let server_speaks = |passing: &Passing<'_>| {
+        !passing.sent.forward && passing.is(Kind::Later) && passing.at - third.at <= WAIT
+    };
     let syns: Vec<_> =
         passed.iter().filter(|passing| passing.is(Kind::Syn) && passing.at < third.at).collect();
     match syns.as_slice() {
+        _ if passed.iter().any(server_speaks) => unknown(WhyUnknown::Missed),
         [] => unknown(WhyUnknown::NotAsked),
         [syn] if third.at - syn.at < SOONEST_REPETITION => known(third.at - syn.at),
         [_] => unknown(WhyUnknown::Repetition),

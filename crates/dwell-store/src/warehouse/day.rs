@@ -31,7 +31,8 @@ impl Day {
     pub fn parse(text: &str) -> Option<Self> {
         let format = time::macros::format_description!("[year]-[month]-[day]");
         let days = (Date::parse(text, format).ok()? - FIRST).whole_days();
-        Some(Self(i32::try_from(days).ok()?))
+        // Other ways to write a day would name other files.
+        Some(Self(i32::try_from(days).ok()?)).filter(|day| day.to_string() == text)
     }
 }
 
@@ -106,7 +107,9 @@ mod tests {
             assert_eq!(Day::of(day.start() - Nanos(1)), Day(days - 1));
         }
         assert_eq!(Day(20_778).to_string(), "2026-11-21");
-        assert_eq!(Day::parse("2026-13-01"), None);
+        for other in ["2026-13-01", "-0001-01-01", "+2026-11-21"] {
+            assert_eq!(Day::parse(other), None);
+        }
     }
 
     #[test]

@@ -15,7 +15,9 @@ const SLACK: Nanos = Nanos::from_secs(600);
 /// The join of what these probes saw: a row for each connection, in it, after the ends and the first instant, three
 /// columns for each probe. A probe that saw nothing has marks of 0. A record that is there twice counts once, because
 /// a maximum does not mind.
-pub(super) fn statement(table: &str, probes: &[String], span: Span) -> String {
+///
+/// `which`: of the table these rows only, a condition that ends in AND.
+pub(super) fn statement(table: &str, which: &str, probes: &[String], span: Span) -> String {
     let mut text = String::from("SELECT max(ends), min(first_at)");
     for probe in probes {
         for column in ["marks", "server_ns", "client_ns"] {
@@ -23,7 +25,8 @@ pub(super) fn statement(table: &str, probes: &[String], span: Span) -> String {
         }
     }
     let (from, until) = ((span.from - SLACK).0.max(-i64::MAX), (span.until + SLACK).0);
-    let _ = write!(text, " FROM {table} WHERE isn_key <> 0 AND first_at >= {from} AND first_at < {until}");
+    let _ =
+        write!(text, " FROM {table} WHERE {which}isn_key <> 0 AND first_at >= {from} AND first_at < {until}");
     if let Some((first, more)) = probes.split_first() {
         let _ = write!(text, " AND probe IN ('{first}'");
         more.iter().for_each(|probe| {

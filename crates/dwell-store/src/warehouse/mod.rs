@@ -8,6 +8,7 @@ mod clickhouse;
 mod day;
 mod error;
 mod join;
+mod parts;
 mod row;
 mod sqlite;
 mod store;

@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
     servers: Vec<Child>,
     /// The HTTP port of each.
     pub(crate) ports: Vec<u16>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Cluster {
@@ -40,20 +40,10 @@ impl Cluster {
                 fs::write(home.join("config.xml"), config(&home, ports[n], ports[2 + n], &shards))
                     .expect("a file");
                 fs::write(home.join("users.xml"), users()).expect("a file");
-                let log = fs::File::create(home.join("log")).expect("a file");
-                // The kernel ends it when whoever started it is gone, however that went.
-                Command::new("setpriv")
-                    .args(["--pdeathsig", "KILL", SERVER])
-                    .arg(format!("--config-file={}", home.join("config.xml").display()))
-                    .current_dir(&home)
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::null())
-                    .stderr(log)
-                    .spawn()
-                    .expect("a server")
+                server(&home)
             })
             .collect();
-        let cluster = Self { servers, ports: ports[..2].to_vec(), _folder: folder };
+        let cluster = Self { servers, ports: ports[..2].to_vec(), folder };
         cluster.ports.iter().for_each(|port| await_answer(*port));
         Some(cluster)
     }
@@ -71,11 +61,37 @@ impl Cluster {
         }
     }
 
+    /// Where its warehouse is, in a database of both servers.
+    pub(crate) fn place(&self, database: &str) -> String {
+        let [one, two] = self.ports[..] else { panic!("two servers") };
+        format!("http://127.0.0.1:{one},127.0.0.1:{two}/{database}?cluster=two")
+    }
+
+    /// Starts one again that was ended, with what it held.
+    pub(crate) fn start_again(&mut self, number: usize) {
+        self.servers[number] = server(&self.folder.path().join(number.to_string()));
+        await_answer(self.ports[number]);
+    }
+
     /// Ends one of them, at once.
     pub(crate) fn kill(&mut self, server: usize) {
         self.servers[server].kill().expect("killed");
         self.servers[server].wait().expect("gone");
     }
+}
+
+fn server(home: &Path) -> Child {
+    let log = fs::File::options().append(true).create(true).open(home.join("log")).expect("a file");
+    // The kernel ends it when whoever started it is gone, however that went.
+    Command::new("setpriv")
+        .args(["--pdeathsig", "KILL", SERVER])
+        .arg(format!("--config-file={}", home.join("config.xml").display()))
+        .current_dir(home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("a server")
 }
 
 impl Drop for Cluster {

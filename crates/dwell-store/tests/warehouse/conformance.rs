@@ -17,9 +17,7 @@ fn sqlite() {
 }
 
 fn at(cluster: &Cluster, database: &str) -> At {
-    let [one, two] = cluster.ports[..] else { panic!("two servers") };
-    let text = format!("http://127.0.0.1:{one},127.0.0.1:{two}/{database}?cluster=two");
-    text.parse().expect("a place")
+    cluster.place(database).parse().expect("a place")
 }
 
 #[test]
@@ -62,6 +60,14 @@ fn what_is_wrong_is_told(cluster: &Cluster) {
     cluster.tell("INSERT INTO later.dwell_format VALUES (9)");
     let later = told("later", Cluster::credentials());
     assert!(matches!(later, WarehouseError::Version { found: 9, .. }), "{later}");
+    // The warehouse of an earlier version is left as it is.
+    cluster.tell("CREATE DATABASE earlier");
+    cluster.tell("CREATE TABLE earlier.dwell_format (format Int64) ENGINE = TinyLog");
+    cluster.tell("INSERT INTO earlier.dwell_format VALUES (1)");
+    let earlier =
+        ClickHouse::create(at(cluster, "earlier"), Cluster::credentials()).expect_err("another version");
+    assert!(matches!(earlier, WarehouseError::Version { found: 1, .. }), "{earlier}");
+    cluster.tell("SELECT throwIf(count() > 1) FROM system.tables WHERE database = 'earlier'");
 }
 
 fn a_batch_that_met_a_dead_shard_is_not_kept(cluster: &mut Cluster) {
@@ -73,4 +79,8 @@ fn a_batch_that_met_a_dead_shard_is_not_kept(cluster: &mut Cluster) {
     assert!(matches!(error, WarehouseError::Failed { .. }), "{error}");
     let mut none = |_: Connection| ControlFlow::Continue(());
     store.connections(&["a".to_owned()], Span::ALL, &mut none).expect_err("not all can be read");
+    // What had reached the other shard counts once.
+    cluster.start_again(1);
+    store.keep(&one).expect("kept now");
+    assert_eq!(store.records().expect("a count")["a"], 100);
 }

@@ -26,7 +26,8 @@ use std::sync::atomic::AtomicBool;
   dwell serve --warehouse http://127.0.0.1:8123/dwell             in ClickHouse
   dwell serve --warehouse http://a:8123,b:8123/dwell?cluster=two  in a cluster of it
 
-User and password of ClickHouse stand in DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD.")]
+User and password of ClickHouse stand in DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD, or in clickhouse.toml in
+the folder of the key, which nobody else may read: `user = \"...\"` and `password = \"...\"`.")]
 pub(crate) struct ServeArgs {
     /// Where to keep it: a folder, or the address of ClickHouse
     #[arg(long, value_name = "FOLDER|URL")]
@@ -49,7 +50,7 @@ impl ServeArgs {
         let key = identity.public_key();
         let peers = self.identity.peers()?;
         let known = peers.iter().count();
-        let store = warehouse::create(&self.warehouse)?;
+        let store = warehouse::create(&self.warehouse, &self.identity)?;
         let config = WarehouseConfig {
             peers_file: Some(self.identity.peers_file()?),
             on_event: Arc::new(|event| eprintln!("{event}")),

@@ -3,6 +3,7 @@
 mod captures;
 mod continuous;
 mod flows;
+mod forced;
 mod frames;
 mod misuse;
 mod outputs;

@@ -29,10 +29,18 @@ fn an_output_that_cannot_be_is_told_and_nothing_is_read() {
     let told = reason(here.path(), &["a.pcap", "--prometheus", "203.0.113.1:9464"], 1);
     assert!(told.contains("cannot serve at 203.0.113.1:9464"), "{told}");
     for option in ["--ipfix", "--netflow"] {
-        for to in ["nowhere.invalid:4739", "127.0.0.1", "127.0.0.1:0x"] {
-            let told = reason(here.path(), &["a.pcap", option, to], 1);
-            assert!(told.contains(&format!("cannot send flows to {to}")), "{told}");
-        }
+        let told = reason(here.path(), &["a.pcap", option, "nowhere.invalid:4739"], 1);
+        assert!(told.contains("cannot send flows to nowhere.invalid:4739"), "{told}");
+    }
+    for wrong in [
+        &["--ipfix", "127.0.0.1"],
+        &["--netflow", "127.0.0.1:99999"],
+        &["--ipfix", ":4739"],
+        &["--probe", ""],
+        &["--probe", "here and there"],
+    ] {
+        let output = dwell(here.path(), &[&["watch", "a.pcap"][..], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stderr));
     }
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CONNECTIONS: usize = 50;
 
@@ -79,6 +79,8 @@ fn several_cores_see_the_same() {
         let told = lines(&output);
         assert_eq!(told.len(), CONNECTIONS, "{}", text(&output.stderr));
         assert!(told.iter().all(|line| line["quality"] == "exact"));
+        // And each packet once, though on a loopback it leaves and comes.
+        assert!(text(&output.stderr).contains("out of the ordinary: nothing"), "{}", text(&output.stderr));
     });
 }
 
@@ -219,5 +221,26 @@ fn what_is_open_when_it_is_ended_is_told_as_unfinished() {
         assert!(account.contains("1 cut off"), "{account}");
         let table = std::fs::read_to_string(here.path().join("a.csv")).expect("a table");
         assert_eq!(table.lines().count(), 3, "{table}");
+    });
+}
+
+#[test]
+fn where_nobody_reads_any_more_it_ends() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let mut child = start(here.path(), &["watch", "lo", "--json"]);
+        wait_until_it_watches(&child);
+        drop(child.stdout.take());
+        connect(&listener);
+        let until = Instant::now() + Duration::from_secs(10);
+        let status = loop {
+            match child.try_wait().expect("asked") {
+                Some(status) => break status,
+                None => assert!(Instant::now() < until, "it watches on"),
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        assert!(status.success(), "{status}");
     });
 }

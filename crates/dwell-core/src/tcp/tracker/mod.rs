@@ -161,12 +161,12 @@ impl Tracker {
 
     /// What is known of one that is held.
     fn held(&self, place: Place) -> Handshake {
-        let progress = self.table.at(place);
+        let progress = self.table.at(place).settled();
         match progress.early {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
                 let bound = answers.at_most(answers.answered(None), early.at);
-                let half = if progress.doubtful { Half::Unknown } else { bound };
+                let half = if progress.doubtful || progress.deaf { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
             Some(early) => progress.established(early),

@@ -9,6 +9,7 @@ mod wire;
 
 pub use at::{At, Credentials};
 
+use super::parts::{self, Work};
 use super::row::{ENDS, Row};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
 use dwell_core::Nanos;
@@ -17,6 +18,13 @@ use schema::{BATCHES, HANDSHAKES};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use wire::{Rows, Wire};
+
+/// A join is asked for in so many parts. The tables are in the order of the key, so that each reads its own rows; and
+/// what a server joins at once stays in the processor's cache.
+const PARTS: u64 = 16;
+
+/// Parts that are asked for at once: the servers join, while rows of others are on their way.
+const WORKERS: usize = 4;
 
 /// A warehouse on ClickHouse.
 #[derive(Debug)]
@@ -66,6 +74,26 @@ impl ClickHouse {
         self.wire.send(self.wire.first(), "read", &format!("{statement} FORMAT RowBinary"), &[])
     }
 
+    /// Joins part after part, asking the servers in turn.
+    fn join_parts(&self, probes: &[String], span: Span, work: &mut Work<'_>) -> Result<(), WarehouseError> {
+        // The length of the ends, the ends, the first instant, three numbers a probe.
+        let mut row = vec![0; 1 + ENDS + 8 + 24 * probes.len()];
+        while let Some(part) = work.next_part() {
+            let host = self.wire.host(part);
+            let statement = join::statement(HANDSHAKES, &which(part, span), probes, span);
+            let mut rows = self.wire.send(host, "join", &format!("{statement} FORMAT RowBinary"), &[])?;
+            while rows.fill(&mut row)? {
+                let Some(connection) = joined(&row) else {
+                    return Err(rows.failed(String::from_utf8_lossy(&row).into_owned()));
+                };
+                if span.holds(connection.first_at) && work.give(connection).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn insert(&self, table: &str, rows: &[u8]) -> Result<(), WarehouseError> {
         let statement = format!("INSERT INTO {table} FORMAT RowBinary");
         self.wire.send(self.wire.first(), "keep the batch", &statement, rows).map(drop)
@@ -102,18 +130,7 @@ impl Store for ClickHouse {
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
-        let mut rows = self.ask(&join::statement(HANDSHAKES, probes, span))?;
-        // The length of the ends, the ends, the first instant, three numbers a probe.
-        let mut row = vec![0; 1 + ENDS + 8 + 24 * probes.len()];
-        while rows.fill(&mut row)? {
-            let Some(connection) = joined(&row) else {
-                return Err(rows.failed(String::from_utf8_lossy(&row).into_owned()));
-            };
-            if span.holds(connection.first_at) && take(connection).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        parts::join(PARTS, WORKERS, |work| self.join_parts(probes, span, work), take).map(drop)
     }
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
@@ -154,6 +171,22 @@ impl Store for ClickHouse {
     fn drop_day(&mut self, day: Day) -> Result<(), WarehouseError> {
         self.wire.hosts().try_for_each(|host| schema::drop_day(&self.wire, host, day))
     }
+}
+
+/// Rows of a part, of the days that may hold something of a span: a batch is kept under one day, and none of its
+/// records is further from that than one.
+fn which(part: u64, span: Span) -> String {
+    let (first, last) = (Day::of(span.from).0 - 2, Day::of(span.until).0 + 2);
+    let mut text = format!("day >= {first} AND day <= {last} AND ");
+    // From the least number on, so that no bound is needed where none can be written.
+    let bound = |part: u64| (part * (u64::MAX / PARTS + 1)).wrapping_add(1 << 63).cast_signed();
+    if part > 0 {
+        text += &format!("key >= {} AND ", bound(part));
+    }
+    if part + 1 < PARTS {
+        text += &format!("key < {} AND ", bound(part + 1));
+    }
+    text
 }
 
 /// A row of the join.

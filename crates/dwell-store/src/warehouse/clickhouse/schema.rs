@@ -39,8 +39,14 @@ const MAKE: &str = "make our tables";
 pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
     let at = wire.at();
     wire.tell(host, MAKE, &format!("CREATE TABLE IF NOT EXISTS {VERSION} (format Int64) ENGINE = TinyLog"))?;
-    if format(wire, host)? == 0 {
-        wire.send(host, MAKE, &format!("INSERT INTO {VERSION} FORMAT RowBinary"), &FORMAT.to_le_bytes())?;
+    match format(wire, host)? {
+        FORMAT => {}
+        0 => {
+            let statement = format!("INSERT INTO {VERSION} FORMAT RowBinary");
+            wire.send(host, MAKE, &statement, &FORMAT.to_le_bytes())?;
+        }
+        // Nothing is made beside what another version made.
+        _ => return Ok(()),
     }
     for (name, columns, order, shard) in TABLES {
         let own = if at.cluster.is_some() { format!("{name}{SHARD}") } else { name.to_owned() };

@@ -39,6 +39,11 @@ impl Wire {
         &self.at.hosts[0]
     }
 
+    /// The host whose turn it is.
+    pub(super) fn host(&self, turn: u64) -> &str {
+        &self.at.hosts[turn as usize % self.at.hosts.len()]
+    }
+
     /// A statement, with data for one that wants it.
     pub(super) fn send(
         &self,

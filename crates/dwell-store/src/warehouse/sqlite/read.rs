@@ -1,22 +1,18 @@
 //! The join, over the files of some days.
 
 use super::file::{DayFile, PARTS, damaged, table, told};
+use crate::warehouse::parts::{self, Work};
 use crate::warehouse::{Day, Span, WarehouseError, join};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection as Joined;
 use rusqlite::Connection;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 /// SQLite attaches ten files at most: those of so many days, and of one day before and one after, because a batch is
 /// kept under one day, and the probes' clocks differ.
 const WINDOW: i32 = 8;
-
-/// So many connections go from thread to thread at once.
-const CHUNK: usize = 4_096;
 
 /// Days that are joined at once.
 pub(super) struct Window {
@@ -52,40 +48,16 @@ pub(super) fn connections(
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     files.iter().try_for_each(|file| DayFile::open(file).map(drop))?;
-    let next = AtomicU64::new(0);
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(2 * workers);
-        for _ in 0..workers {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                if let Err(error) = work(files, probes, span, next, &sender) {
-                    // Nobody listens any more: then nobody wants to know.
-                    let _ = sender.send(Err(error));
-                }
-            });
-        }
-        drop(sender);
-        for chunk in &receiver {
-            for connection in chunk? {
-                if take(connection).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    })
+    parts::join(PARTS, workers, |work| join_parts(files, probes, span, work), take)
 }
 
-type Chunk = Result<Vec<Joined>, WarehouseError>;
-
-/// Joins part after part, until there are none or nobody listens.
-fn work(
+/// Joins part after part.
+fn join_parts(
     files: &[PathBuf],
     probes: &[String],
     span: Span,
-    next: &AtomicU64,
-    sender: &SyncSender<Chunk>,
+    work: &mut Work<'_>,
 ) -> Result<(), WarehouseError> {
     let Some(first) = files.first() else { return Ok(()) };
     let sql = |error| told(first, "read it", error);
@@ -94,15 +66,10 @@ fn work(
         let text = format!("ATTACH ? AS day{place}");
         database.execute(&text, [file.to_string_lossy()]).map_err(|error| told(file, "read it", error))?;
     }
-    loop {
-        let part = next.fetch_add(1, Ordering::Relaxed);
-        if part >= PARTS {
-            return Ok(());
-        }
-        if join_part(&database, first, &source(files.len(), part), probes, span, sender)?.is_break() {
-            return Ok(());
-        }
+    while let Some(part) = work.next_part() {
+        join_part(&database, first, &source(files.len(), part), probes, span, work)?;
     }
+    Ok(())
 }
 
 /// The part's table, or those of all days.
@@ -124,12 +91,11 @@ fn join_part(
     source: &str,
     probes: &[String],
     span: Span,
-    sender: &SyncSender<Chunk>,
-) -> Result<ControlFlow<()>, WarehouseError> {
+    work: &mut Work<'_>,
+) -> Result<(), WarehouseError> {
     let sql = |error| told(file, "join", error);
-    let mut statement = database.prepare(&join::statement(source, probes, span)).map_err(sql)?;
+    let mut statement = database.prepare(&join::statement(source, "", probes, span)).map_err(sql)?;
     let mut rows = statement.query([]).map_err(sql)?;
-    let mut chunk = Vec::with_capacity(CHUNK);
     let mut columns = vec![[0i64; 3]; probes.len()];
     while let Some(row) = rows.next().map_err(sql)? {
         let first_at: i64 = row.get(1).map_err(sql)?;
@@ -142,13 +108,9 @@ fn join_part(
         let ends = row.get_ref(0).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
         let joined = join::connection(ends, first_at, columns.iter().copied())
             .ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?;
-        chunk.push(joined);
-        if chunk.len() == CHUNK
-            && sender.send(Ok(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK)))).is_err()
-        {
-            return Ok(ControlFlow::Break(()));
+        if work.give(joined).is_break() {
+            break;
         }
     }
-    let told = sender.send(Ok(chunk));
-    Ok(if told.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    Ok(())
 }

@@ -8,7 +8,7 @@ use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
 use super::rows::{Origin, Row};
-use super::{echo, fsd};
+use super::{echo, fsd, sections};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
@@ -43,14 +43,14 @@ struct Kept {
 impl Judge<'_> {
     /// All of `runs`, and why some could not be made: a run that fails is told of and left out, the others go on.
     /// Simulated ones do not disturb one another, so every core takes its share of them; in the lab there is one at a
-    /// time. Each is put into the journal as it ends.
+    /// time, unless the grid says otherwise. Each is put into the journal as it ends.
     pub(super) fn all(
         &self,
         runs: &[(&Condition, Place)],
         journal: Option<Journal>,
     ) -> Result<(Vec<Judged>, Vec<String>)> {
         let threads = match self.grid.world {
-            EvalWorld::Lab => 1,
+            EvalWorld::Lab => self.grid.together.clamp(1, runs.len().max(1)),
             EvalWorld::Sim => thread::available_parallelism().map_or(1, usize::from).min(runs.len()),
         };
         let (progress, began) = (Progress::start(), Instant::now());
@@ -66,12 +66,12 @@ impl Judge<'_> {
                     bed = None;
                 }
                 let outcome = match &bed {
-                    _ if !condition.echo.is_empty() || !condition.fsd.is_empty() => Ok(()),
+                    _ if condition.has_own_labs() => Ok(()),
                     Some(_) => Ok(()),
                     None => Bed::make(&condition.scenario, self.grid.world == EvalWorld::Lab, self.seed)
                         .map(|made| bed = Some((place, made))),
                 };
-                let outcome = outcome.and_then(|()| match &bed {
+                let outcome = outcome.and_then(|()| match (&bed, &condition.sections) {
                     _ if !condition.echo.is_empty() => {
                         echo::run(condition, place, place.seed(self.seed), |quantity| {
                             self.grid.wants(quantity)
@@ -82,8 +82,11 @@ impl Judge<'_> {
                             self.grid.wants(quantity)
                         })
                     }
-                    Some((_, bed)) => self.one(bed, condition, place),
-                    None => anyhow::bail!("nothing to measure on"),
+                    (_, Some(asked)) => {
+                        sections::run(condition, asked, place, place.seed(self.seed), threads == 1)
+                    }
+                    (Some((_, bed)), None) => self.one(bed, condition, place),
+                    (None, None) => anyhow::bail!("nothing to measure on"),
                 });
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if let Err(error) = kept.keep(place, outcome) {

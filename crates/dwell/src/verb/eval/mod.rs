@@ -1,7 +1,9 @@
 //! `dwell eval`: methods over conditions, against the truth.
 
+mod agreement;
 mod cells;
 mod chart;
+mod draw;
 mod echo;
 mod fsd;
 mod gaps;
@@ -15,6 +17,7 @@ mod method;
 mod place;
 mod published;
 mod rows;
+mod sections;
 mod show;
 mod worst;
 
@@ -131,6 +134,7 @@ impl EvalArgs {
         let (rows, gaps) = (rows.concat(), gaps.into_iter().flatten().collect::<Vec<_>>());
         let cells = cells::cells(&rows);
         let beside = published::beside(&grid.published, &rows, &gaps);
+        let agreements = agreement::agreements(&rows, &grid.near_enough());
         if output.json {
             print_json(&json!({
                 "verb": "eval",
@@ -141,12 +145,16 @@ impl EvalArgs {
                 "rows": rows,
                 "summary": cells,
                 "published": beside,
+                "agreement": agreements.iter().map(agreement::Agreement::json).collect::<Vec<_>>(),
                 "failures": failures,
                 "seconds": seconds,
             }))?;
         } else {
             let repeat = |place: &Place| self.command(place, output);
             print(&show::text(&rows, &cells, &beside, self.every_run, &repeat))?;
+            if let Some(text) = agreement::text(&agreements) {
+                print(&format!("{text}\n\n"))?;
+            }
             print(&format!("{} rows in {seconds:.0} s\n", rows.len()))?;
         }
         if let Some(file) = &output.plot {

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 /// far to trust them. The order of the probes is told by the connections themselves.
 ///
 /// Give captures, each of one place, or a warehouse that probes ship to. The user and the password of ClickHouse are
-/// read from DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD.
+/// read from DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD, or from ~/.config/dwell/clickhouse.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell sections alpha.pcap beta.pcap           two captures of the same traffic

@@ -4,7 +4,6 @@ use super::By;
 use super::lines::Lines;
 use super::source::Source;
 use anyhow::Result;
-use dwell_core::Nanos;
 use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
     Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,

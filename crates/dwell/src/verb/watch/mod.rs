@@ -22,6 +22,7 @@ use clap::Args;
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::FlowLimits;
 use dwell_core::tcp::{Limits, Observed};
+use dwell_store::warehouse::{Batch, WarehouseError};
 use given::Given;
 use output::{Scraped, ShipArgs, Targets};
 use std::path::PathBuf;
@@ -33,9 +34,9 @@ use taken::Figures;
 /// back, the client half from here to the client and back, and their sum is the round trip. None is ever halved. A half
 /// is exact, or at most what is told, or one of two candidates, or not known; what is not known is empty (null), never 0.
 ///
-/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else, and privileges are
-/// given back once the interface is open (CAP_NET_RAW; CAP_BPF for the filter). Several captures are one place's,
-/// merged by time; `dwell sections` joins those of several places.
+/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else (with --continuous
+/// all of TCP, and of UDP what is QUIC), and privileges are given back once the interface is open (CAP_NET_RAW; CAP_BPF
+/// for the filter). Several captures are one place's, merged by time; `dwell sections` joins those of several places.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell watch eth0                              live, until q or Ctrl-C
@@ -43,7 +44,7 @@ use taken::Figures;
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
   dwell watch eth0 --continuous --every 1       round trips throughout connections too
-  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
+  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network
   dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
     /// An interface, or captures; `-` is standard input
@@ -51,7 +52,7 @@ pub(crate) struct WatchArgs {
     what: Vec<String>,
 
     /// Name of the place of observation; without it that of the interface, or of the first capture
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = probe)]
     probe: Option<String>,
 
     /// End after so many seconds; live only
@@ -96,15 +97,20 @@ pub(crate) struct WatchArgs {
     prometheus: Option<Scraped>,
 
     /// Send flows by IPFIX, with the network delays of client and server that nProbe has
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = output::collector)]
     ipfix: Option<String>,
 
     /// Send the same by NetFlow, version 9, from which nfdump reads them
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = output::collector)]
     netflow: Option<String>,
 
     #[command(flatten)]
     ship: ShipArgs,
+}
+
+/// A name that can stand in every output, and in a warehouse.
+fn probe(text: &str) -> Result<String, WarehouseError> {
+    Batch::check_name(text).map(|()| text.to_owned())
 }
 
 /// What came of a run.
@@ -166,17 +172,18 @@ fn tell(told: &Told, output: &Output) -> Result<()> {
     let account = table::account(&told.account);
     let summary = &told.figures.handshakes;
     if summary.handshakes() == 0 && told.figures.throughout.rows().next().is_none() {
-        bail!("no TCP handshake passed {}: {}", told.probe, account.replace('\n', "; "));
+        bail!("no TCP handshake passed {}: {}", told.probe, account.trim_end().replace('\n', "; "));
     }
     if output.json {
         eprint!("{account}");
     } else {
-        print(&format!("{}{account}", table::text(&told.probe, &told.figures, coloured())))?;
+        print(&format!("{}\n{account}", table::text(&told.probe, &told.figures, coloured())))?;
     }
     if let Some(file) = &output.plot {
         let here = format!("dwell {}: watch, {}", env!("CARGO_PKG_VERSION"), told.probe);
         let notes = std::iter::once(here).chain(account.lines().map(str::to_owned)).collect();
-        Picture { title: table::headline(summary), notes, panels: panels::panels(summary) }.write(file)?;
+        Picture { title: table::headline(summary), notes, panels: panels::panels(&told.figures) }
+            .write(file)?;
     }
     Ok(())
 }

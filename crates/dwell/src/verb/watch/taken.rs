@@ -45,6 +45,11 @@ impl Taken {
         if since == 0 { Ok(()) } else { self.outputs.dropped(since) }
     }
 
+    /// Whether all that is written is read by nobody any more.
+    pub(super) fn is_unread(&self) -> bool {
+        self.outputs.are_unread()
+    }
+
     pub(super) fn flush(&mut self) -> Result<()> {
         self.outputs.flush()
     }

@@ -22,7 +22,8 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a ring is waited for.
+/// How long a ring is waited for; also when it is told to stop: what passed before comes with the last block, which the
+/// kernel gives after some 20 ms.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// A packet is handed over at most so long after its stamp.
 const LATEST: Nanos = Nanos::from_secs(1);
@@ -82,6 +83,9 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 flushed = Instant::now();
                 taken.dropped(gauge.counts().dropped)?;
                 taken.flush()?;
+                if taken.is_unread() {
+                    break;
+                }
                 progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
             if let Some(live) = &mut live
@@ -162,11 +166,13 @@ fn read(
 ) -> (Seen, Option<RingError>) {
     let mut found = Found::default();
     let mut failed = None;
-    // What waits in the ring when it is told to stop was seen before that.
-    let mut last = false;
-    while !last && failed.is_none() {
-        last = stop.load(Ordering::Relaxed);
-        let patience = if last { Duration::ZERO } else { PATIENCE };
+    let mut until: Option<Instant> = None;
+    while failed.is_none() && until.is_none_or(|until| Instant::now() < until) {
+        if stop.load(Ordering::Relaxed) {
+            until.get_or_insert_with(|| Instant::now() + PATIENCE);
+        }
+        let patience =
+            until.map_or(PATIENCE, |until| until.saturating_duration_since(Instant::now()).min(PATIENCE));
         let mut passed = false;
         failed = ring
             .take(patience, &mut |captured| {

@@ -81,11 +81,11 @@ fn a_syn_lost_before_the_probe_leaves_the_other_exact() {
 
 #[test]
 fn an_answer_that_names_a_syn_not_seen_here_gives_no_half() {
-    // The capture began between the two SYNs.
+    // The capture began between the two SYNs, or misses segments: a SYN/ACK like this one maybe too.
     let segments =
         [stamped(syn(S), 1_010, 0), stamped(syn_ack(S + 300), 7, 10), stamped(ack(S + 450), 1_011, 7)];
     let (told, counts) = counted(&segments);
-    assert_eq!(halves(&told[0]), (Half::Unknown, exact(150), Half::Unknown));
+    assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, Half::Unknown));
     assert_eq!(counts.unseen_named, 1);
 }
 
@@ -227,5 +227,5 @@ fn after_a_repeated_syn_two_syn_acks_may_pass_after_the_ack() {
 fn a_syn_ack_that_names_a_syn_not_seen_may_be_repeated_at_once() {
     let answer = |at| stamped(syn_ack(at), 77, 9);
     let told = only(&[stamped(syn(0), 1_009, 0), answer(300), answer(500), stamped(ack(700), 1_010, 77)]);
-    assert_eq!((told.client_half, told.server_half), (one_of(200, 400), Half::Unknown));
+    assert_eq!((told.client_half, told.server_half), (Half::Unknown, Half::Unknown));
 }

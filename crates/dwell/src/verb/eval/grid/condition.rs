@@ -5,6 +5,7 @@ use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
 use crate::verb::eval::key::{plain, set_all};
 use crate::verb::eval::method::MethodSpec;
+use crate::verb::eval::sections::Sections;
 use anyhow::{Result, anyhow};
 use dwell_sim::{Ranges, Scenario, ScenarioError};
 use std::collections::BTreeMap;
@@ -24,6 +25,8 @@ pub(in crate::verb::eval) struct Condition {
     pub(in crate::verb::eval) echo: Vec<Probe>,
     /// Which routers its runs probe, where they probe any.
     pub(in crate::verb::eval) fsd: Vec<u8>,
+    /// How its runs measure sections, where they do.
+    pub(in crate::verb::eval) sections: Option<Sections>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(in crate::verb::eval) settings: BTreeMap<String, Value>,
     /// All of it.
@@ -38,17 +41,18 @@ impl Grid {
             match (&block.base, block.random) {
                 (Some(base), 0) if block.load.is_none() => {
                     for (settings, number) in
-                        block.settings().map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
+                        block.settings(seed).map_err(|error| self.wrong(block, &error))?.into_iter().zip(0..)
                     {
                         conditions.push(self.varied(block, number, base, settings)?);
                     }
                 }
-                (None, 1..) if block.axis.is_empty() && block.set.is_empty() => {
+                (None, 1..) if block.axis.is_empty() && block.set.is_empty() && block.draw.is_none() => {
                     conditions.extend((0..block.random).map(|number| self.drawn(block, seed, number)));
                 }
                 _ => {
                     let rule = anyhow!(
-                        "needs either `base`, with `set` and `axis` or without, or `random`, with `load` or without"
+                        "needs either `base`, with `set` and with `axis` or `draw` or without, or `random`, with `load` or \
+                         without"
                     );
                     return Err(self.wrong(block, &rule));
                 }
@@ -124,15 +128,28 @@ impl Grid {
             methods: self.methods_of(block).to_vec(),
             echo: block.echo.clone(),
             fsd: block.fsd.clone(),
+            sections: block.sections,
             settings,
             scenario,
         }
     }
 }
 
+impl Condition {
+    /// Whether each of its runs is in a lab of its own.
+    pub(in crate::verb::eval) fn has_own_labs(&self) -> bool {
+        !self.echo.is_empty() || !self.fsd.is_empty() || self.sections.is_some()
+    }
+}
+
 impl Block {
-    /// What each condition sets by the axes.
-    fn settings(&self) -> Result<Vec<BTreeMap<String, Value>>> {
+    /// What each condition sets, by the axes or by chance.
+    fn settings(&self, seed: u64) -> Result<Vec<BTreeMap<String, Value>>> {
+        match &self.draw {
+            Some(draw) if self.axis.is_empty() => return draw.settings(&self.name, seed),
+            Some(_) => return Err(anyhow!("has axes and a draw; a block has one of them")),
+            None => {}
+        }
         let mut all = vec![BTreeMap::new()];
         for (key, values) in &self.axis {
             if values.is_empty() {

@@ -4,9 +4,11 @@ mod condition;
 
 pub(super) use condition::Condition;
 
+use super::draw::Draw;
 use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
 use super::published::Published;
+use super::sections::{Sections, Within};
 use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
 use anyhow::{Context, Result, anyhow};
@@ -28,6 +30,9 @@ pub(super) struct Grid {
     pub(super) world: EvalWorld,
     /// Runs of each condition.
     pub(super) runs: u32,
+    /// Labs at once, where the grid is made of runs in labs of their own that wait more than they work.
+    #[serde(default = "one")]
+    pub(super) together: usize,
     /// What each run measures, one after another, where its block does not say otherwise.
     #[serde(rename = "method", default)]
     methods: Vec<MethodSpec>,
@@ -68,6 +73,8 @@ struct Block {
     /// Routers at these hops are probed instead, in labs of their own, over IPv4 and IPv6.
     #[serde(default)]
     fsd: Vec<u8>,
+    /// Its links are sections, which probes between them tell apart, in labs of their own.
+    sections: Option<Sections>,
     /// Scenario file, from the grid's folder.
     base: Option<PathBuf>,
     /// Keys of the scenario that every condition sets alike.
@@ -77,11 +84,17 @@ struct Block {
     /// commas take the same value.
     #[serde(default)]
     axis: BTreeMap<String, Vec<Value>>,
+    /// Conditions of which some keys are drawn at random, instead of axes.
+    draw: Option<Draw>,
     /// So many scenarios drawn at random.
     #[serde(default)]
     random: u32,
     /// The largest load that a link of them may have.
     load: Option<f64>,
+}
+
+fn one() -> usize {
+    1
 }
 
 impl Grid {
@@ -111,16 +124,28 @@ impl Grid {
             if !names.insert(&block.name) {
                 return wrong(block, "there are two of this name");
             }
-            let measured = [!block.echo.is_empty(), !block.fsd.is_empty(), !block.methods.is_empty()];
-            let [echo, fsd, _] = measured;
+            let measured = [
+                !block.echo.is_empty(),
+                !block.fsd.is_empty(),
+                block.sections.is_some(),
+                !block.methods.is_empty(),
+            ];
+            let [echo, fsd, sections, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
-            if (echo || fsd) && (several || grid.world == EvalWorld::Sim) {
+            if (echo || fsd || sections) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
                     block,
-                    "echoes are heard, and routers probed, in the lab, each in a block of their own without a [[method]]",
+                    "echoes are heard, routers probed and sections parted in the lab, each in a block of their own \
+                     without a [[method]]",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 3] {
+            if grid.together != 1 && !sections {
+                return wrong(
+                    block,
+                    "only labs of sections may stand together: they wait more than they work",
+                );
+            }
+            if grid.methods.is_empty() && measured == [false; 4] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -151,6 +176,12 @@ impl Grid {
     /// Whether a quantity gets rows.
     pub(super) fn wants(&self, quantity: Quantity) -> bool {
         self.quantities.is_empty() || self.quantities.contains(&quantity)
+    }
+
+    /// What is near enough, in the blocks that part sections.
+    pub(super) fn near_enough(&self) -> BTreeMap<String, Within> {
+        let of = |block: &Block| Some((block.name.clone(), block.sections?.within));
+        self.blocks.iter().filter_map(of).collect()
     }
 
     /// Every run of `conditions` that `only` names, each with its condition; all of them, where it names none.

@@ -76,6 +76,10 @@ impl Output for Lines {
         self.out.flush()
     }
 
+    fn is_unread(&self) -> bool {
+        self.out.gone
+    }
+
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()
     }

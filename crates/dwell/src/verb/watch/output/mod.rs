@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use flows::Protocol;
+pub(super) use flows::collector;
 use places::beside;
 pub(super) use prometheus::Scraped;
 pub(super) use ship::ShipArgs;
@@ -34,6 +35,11 @@ trait Output {
 
     /// What is held back goes out, as time passes.
     fn flush(&mut self) -> Result<()>;
+
+    /// Whether nobody reads it any more.
+    fn is_unread(&self) -> bool {
+        false
+    }
 
     /// There are no more.
     fn finish(self: Box<Self>) -> Result<()>;
@@ -121,6 +127,11 @@ impl Outputs {
 
     pub(super) fn flush(&mut self) -> Result<()> {
         self.each(|output| output.flush())
+    }
+
+    /// Whether there are some, and nobody reads any of them any more.
+    pub(super) fn are_unread(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|open| open.output.is_unread())
     }
 
     /// Brings all to their ends, also where one fails.

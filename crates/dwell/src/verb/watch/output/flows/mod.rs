@@ -30,6 +30,13 @@ const REMIND: u32 = 64;
 /// Bytes of the probe's name at most: where it is told, one byte tells its length.
 const LONGEST_NAME: usize = 200;
 
+/// A host and a port, whether or not the host is known.
+pub(in crate::verb::watch) fn collector(text: &str) -> Result<String, &'static str> {
+    let port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_one = text.rsplit_once(':').is_some_and(|(host, number)| !host.is_empty() && port(number));
+    is_one.then(|| text.to_owned()).ok_or("not a host and a port, as 192.0.2.1:4739")
+}
+
 /// Sends flows.
 pub(super) struct Exporter {
     socket: UdpSocket,

@@ -200,3 +200,40 @@ impl Output for Histograms {
         self.file.as_mut().map_or(Ok(()), Page::write)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::tcp::continuous::{By, End};
+    use dwell_core::tcp::{Endpoint, Half};
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn networks_without_end_are_a_bounded_number_of_series() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let scraped = Scraped::In(folder.path().join("a.prom"));
+        let mut histograms = Box::new(Histograms::open(&scraped, "p", true).expect("opened"));
+        let end = |network: u32| Endpoint { address: Ipv4Addr::from_bits(network << 8).into(), port: 443 };
+        for network in 0..3_000 {
+            let told = RoundTrips {
+                from: Nanos(0),
+                until: Nanos(1),
+                to: end(network),
+                end: Some(End::Server),
+                other: end(0),
+                by: By::Acknowledgment,
+                least: Half::Exact(Nanos(1_000)),
+                mean: Nanos(1_000),
+                samples: 1,
+            };
+            histograms.round_trips(&told).expect("taken");
+        }
+        histograms.finish().expect("written");
+        let page = std::fs::read_to_string(folder.path().join("a.prom")).expect("a page");
+        let counts =
+            || page.lines().filter(|line| line.starts_with("dwell_throughout_server_half_seconds_count"));
+        assert_eq!(counts().count(), MOST_PREFIXES + 1);
+        let others = counts().find(|line| line.contains("network=\"other\"")).expect("others");
+        assert!(others.ends_with(&format!(" {}", 3_000 - MOST_PREFIXES)), "{others}");
+    }
+}

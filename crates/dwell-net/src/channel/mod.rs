@@ -1,189 +1,22 @@
 //! The control channel: TLS 1.3, both ends known by pinned raw public keys (RFC 7250), and frames of limited length
 //! on it.
 
+mod pinned;
+mod timed;
+
 use crate::identity::{Identity, Peers, PublicKey};
 use crate::protocol::{self, GREETING, VERSION};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature_with_raw_key};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::sign::CertifiedKey;
-use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, DistinguishedName, ServerConfig,
-    ServerConnection, SignatureScheme, StreamOwned, client, server,
-};
+use pinned::{Pinned, certified};
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned, client, server};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// A TCP stream on which nothing takes longer than a set instant allows: a peer that drips single bytes gains nothing.
-#[derive(Debug)]
-struct Timed {
-    stream: TcpStream,
-    until: Instant,
-}
-
-impl Timed {
-    fn left(&self) -> io::Result<Duration> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
-    }
-}
-
-/// What a socket's time-out is reported as differs between systems.
-fn as_timeout(error: io::Error) -> io::Error {
-    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(self.left()?))?;
-        self.stream.read(buffer).map_err(as_timeout)
-    }
-}
-
-impl Write for Timed {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.left()?))?;
-        self.stream.write(buffer).map_err(as_timeout)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
-/// Accepts peers by their keys alone, and remembers who came.
-#[derive(Debug)]
-struct Pinned {
-    peers: Peers,
-    presented: Mutex<Option<PublicKey>>,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Pinned {
-    fn new(peers: Peers, provider: &CryptoProvider) -> Arc<Self> {
-        let algorithms = provider.signature_verification_algorithms;
-        Arc::new(Self { peers, presented: Mutex::default(), algorithms })
-    }
-
-    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
-        let key = PublicKey::from_spki(certificate);
-        *self.presented.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = key;
-        match key {
-            Some(key) if self.peers.know(&key) => Ok(()),
-            _ => Err(CertificateError::UnknownIssuer.into()),
-        }
-    }
-
-    fn check_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let key = SubjectPublicKeyInfoDer::from(certificate.as_ref());
-        verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
-    }
-
-    fn presented(&self) -> Option<PublicKey> {
-        *self.presented.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-fn no_tls12() -> rustls::Error {
-    rustls::Error::General("only TLS 1.3 is spoken here".to_owned())
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.check(certificate).map(|()| ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.check_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
-}
-
-impl ClientCertVerifier for Pinned {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        self.check(certificate).map(|()| ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(no_tls12())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.check_signature(message, certificate, signed)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
-}
-
-/// Our key, as TLS wants it.
-fn certified(identity: &Identity) -> Result<Arc<CertifiedKey>, rustls::Error> {
-    let key = ring::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(identity.pkcs8()))?;
-    let certificate = CertificateDer::from(identity.public_key().to_spki());
-    Ok(Arc::new(CertifiedKey::new(vec![certificate], key)))
-}
+use timed::Timed;
 
 /// Why a channel cannot be used.
 #[derive(Debug, thiserror::Error)]

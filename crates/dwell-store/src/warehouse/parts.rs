@@ -1,0 +1,77 @@
+//! A join in parts, by the key: what is joined at once is small, whatever there is, and is joined while what was before
+//! it is handed out.
+
+use super::WarehouseError;
+use dwell_core::tcp::section::Connection;
+use std::mem;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+/// So many connections go from thread to thread at once.
+const CHUNK: usize = 4_096;
+
+type Chunk = Result<Vec<Connection>, WarehouseError>;
+
+/// One worker's end: which part is to be joined, and where its connections go.
+pub(super) struct Work<'a> {
+    parts: u64,
+    next: &'a AtomicU64,
+    chunk: Vec<Connection>,
+    to: SyncSender<Chunk>,
+}
+
+impl Work<'_> {
+    /// The next part that nobody joins yet; `None` when there is none, or nobody listens any more.
+    pub(super) fn next_part(&mut self) -> Option<u64> {
+        if self.send().is_break() {
+            return None;
+        }
+        let part = self.next.fetch_add(1, Ordering::Relaxed);
+        (part < self.parts).then_some(part)
+    }
+
+    /// Hands out a connection, unless nobody listens any more.
+    pub(super) fn give(&mut self, connection: Connection) -> ControlFlow<()> {
+        self.chunk.push(connection);
+        if self.chunk.len() < CHUNK { ControlFlow::Continue(()) } else { self.send() }
+    }
+
+    fn send(&mut self) -> ControlFlow<()> {
+        let chunk = mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK));
+        if self.to.send(Ok(chunk)).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+/// Has `workers` threads do `work`, each with parts of its own, and hands out what they give until `take` breaks off.
+pub(super) fn join(
+    parts: u64,
+    workers: usize,
+    work: impl Fn(&mut Work<'_>) -> Result<(), WarehouseError> + Sync,
+    take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, WarehouseError> {
+    let next = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(2 * workers);
+        for _ in 0..workers {
+            let (to, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                let mut own = Work { parts, next, chunk: Vec::new(), to };
+                if let Err(error) = work(&mut own) {
+                    // Nobody listens any more: then nobody wants to know.
+                    let _ = own.to.send(Err(error));
+                }
+            });
+        }
+        drop(sender);
+        for chunk in &receiver {
+            for connection in chunk? {
+                if take(connection).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
