@@ -4,7 +4,7 @@ CARGO ?= cargo
 OUT := out
 DWELL := target/release/dwell
 
-.PHONY: setup demo test bench docs
+.PHONY: setup demo test bench fuzz docs
 
 # What is missing is installed, or told where that takes rights that we do not have. Safe to repeat.
 setup:
@@ -26,6 +26,13 @@ test: setup
 
 bench: setup
 	$(CARGO) bench --workspace --locked --no-fail-fast
+
+# Every parser of foreign bytes, so many seconds each. It takes a nightly compiler and cargo-fuzz, which nothing else does.
+TIME ?= 60
+fuzz: setup
+	@rustup toolchain list | grep -q '^nightly' || rustup toolchain install nightly --profile minimal
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install --locked cargo-fuzz
+	@sh scripts/fuzz.sh $(TIME)
 
 # The book is plain Markdown in docs/book/src; where mdbook is installed, it is made into pages.
 docs: setup

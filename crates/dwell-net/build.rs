@@ -8,6 +8,7 @@ const SOURCES: [&str; 3] =
 
 fn main() {
     println!("cargo:rerun-if-changed=src/inside/bpf");
+    println!("cargo:rerun-if-changed=src/bpf/words.h");
     println!("cargo:rerun-if-changed=src/capture/ring/kernel.h");
     println!("cargo:rerun-if-changed=src/capture/ring/walk.h");
     SOURCES.iter().for_each(|source| println!("cargo:rerun-if-changed={source}"));

@@ -2,9 +2,12 @@
 #![no_main]
 
 use dwell_core::capture::{Captured, LinkType};
-use dwell_core::tcp::FlowHash;
-use dwell_core::tcp::dissect::{Passing, dissect, midstream};
+use dwell_core::tcp::dissect::{Passing, Straight, dissect};
+use dwell_core::tcp::{FlowSeed, TcpFlags};
 use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
+
+static SEED: LazyLock<FlowSeed> = LazyLock::new(FlowSeed::random);
 
 fuzz_target!(|bytes: &[u8]| {
     let [a, b, cut, frame @ ..] = bytes else { return };
@@ -12,8 +15,18 @@ fuzz_target!(|bytes: &[u8]| {
     let length = frame.len() as u32 + u32::from(*cut);
     let captured = Captured { at: 0, link, bytes: frame, length };
     let found = dissect(&captured);
-    // What the first look knows, the closer look knows as well.
-    if let (Some(hash), Ok(Passing::Segment(segment))) = (midstream(&captured), found) {
-        assert_eq!(hash, FlowHash::of(&segment.from, &segment.to));
+    let Some(straight) = Straight::of(&captured) else { return };
+    // The long way, behind more tags than the straight one knows, leads to the same segment.
+    if link == LinkType::ETHERNET {
+        let (addresses, rest) = frame.split_at(12);
+        let tagged = [addresses, &[0x81, 0, 0, 7].repeat(3), rest].concat();
+        let captured = Captured { bytes: &tagged, length: length + 12, ..captured };
+        assert!(Straight::of(&captured).is_none());
+        assert_eq!(dissect(&captured), found);
+    }
+    if let Ok(Passing::Segment(segment)) = found {
+        assert_eq!(straight.flow(&SEED), SEED.of(&segment.from, &segment.to));
+        let opens = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
+        assert_eq!(straight.is_midstream(), !opens);
     }
 });

@@ -39,7 +39,7 @@ fn drained(spool: &mut Spool) -> Vec<Handshake> {
     records
 }
 
-/// One byte of place and one of kind for each piece of damage, then the records.
+// Two bytes of place and one of kind for each piece of damage, then the records.
 fuzz_target!(|bytes: &[u8]| {
     let [damages, bytes @ ..] = bytes else { return };
     let Some((damages, bytes)) = bytes.split_at_checked(usize::from(damages & 7) * 3) else { return };

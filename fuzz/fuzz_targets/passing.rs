@@ -4,7 +4,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::{Continuous, FlowLimits, Quic, Sample, Throughout};
 use dwell_core::tcp::dissect::Datagram;
-use dwell_core::tcp::{Endpoint, FlowHash, Half, Limits, Options, Segment, TcpFlags, Timestamps, Tracker};
+use dwell_core::tcp::{Endpoint, Half, Limits, Options, Segment, TcpFlags, Timestamps, Tracker};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fuzz_target!(|bytes: &[u8]| {
             throughout.see_datagram(&datagram);
         } else {
             tracker.see(&segment, &mut |handshake| told.push(handshake));
-            let _ = tracker.pending(FlowHash::of(&segment.from, &segment.to));
+            let _ = tracker.pending(tracker.seed().of(&segment.from, &segment.to));
             continuous.see(&segment, &mut |sample| {
                 check(&sample, &times);
                 samples += u64::from(sample.value.value().is_some());
@@ -109,7 +109,10 @@ fuzz_target!(|bytes: &[u8]| {
     for trips in throughout.take() {
         counted += trips.samples;
         assert!(is_true(trips.least, &times), "{trips:?}");
-        assert!(trips.least.value().is_some_and(|least| Nanos::ZERO <= least && least <= trips.mean), "{trips:?}");
+        assert!(
+            trips.least.value().is_some_and(|least| Nanos::ZERO <= least && least <= trips.mean),
+            "{trips:?}"
+        );
         assert!(trips.from < trips.until && trips.until - trips.from <= every, "{trips:?}");
     }
     let became = throughout.samples();

@@ -50,7 +50,8 @@ fn all(from: impl Read) -> (Vec<Kept>, String) {
 fn file(bytes: Vec<u8>) -> Result<(Vec<Kept>, Account), String> {
     let mut packets = Vec::new();
     let mut file = File::of(Cursor::new(bytes)).map_err(|error| format!("{error:?}"))?;
-    let account = file.each(&mut |packet| packets.push(kept(&packet))).map_err(|error| format!("{error:?}"))?;
+    let account =
+        file.each(&mut |packet| packets.push(kept(&packet))).map_err(|error| format!("{error:?}"))?;
     Ok((packets, account))
 }
 

@@ -51,7 +51,9 @@ fuzz_target!(|bytes: &[u8]| {
             sights += connection.sights.len() as u64;
             assert!(!connection.sights.is_empty());
             assert!(connection.sights.is_sorted_by(|one, two| one.probe < two.probe));
-            assert!(connection.sights.iter().all(|sight| is_possible(sight.server) && is_possible(sight.client)));
+            assert!(
+                connection.sights.iter().all(|sight| is_possible(sight.server) && is_possible(sight.client))
+            );
             ControlFlow::Continue(())
         })
         .expect("a warehouse of our own");

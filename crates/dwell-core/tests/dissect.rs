@@ -4,8 +4,8 @@ mod carried;
 
 use carried::{AT, carrying, cut, ethernet, expected, packet, whole};
 use dwell_core::capture::{Captured, LinkType};
-use dwell_core::tcp::dissect::{Passing, Skipped, dissect, midstream};
-use dwell_core::tcp::{FlowHash, Options, Segment, TcpFlags};
+use dwell_core::tcp::dissect::{Passing, Skipped, Straight, dissect};
+use dwell_core::tcp::{FlowSeed, Options, Segment, TcpFlags};
 use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -187,17 +187,18 @@ proptest! {
         prop_assert_eq!(found.payload as usize, payload);
         prop_assert_eq!(found.flags, TcpFlags(flags));
         prop_assert_eq!(found.options.timestamps.map(|both| (both.value, both.echo)), stamps);
-        // The first look knows the same connection, unless it is one that opens or refuses.
+        // The first look knows the same connection, and whether it is opened or refused.
         let length = frame.len() as u32;
-        let hash = midstream(&Captured { at: 0, link: LinkType::ETHERNET, bytes: &frame, length });
-        let wanted = (flags & 0x06 == 0).then(|| FlowHash::of(&found.from, &found.to));
-        prop_assert_eq!(hash, wanted);
+        let captured = Captured { at: 0, link: LinkType::ETHERNET, bytes: &frame, length };
+        let (straight, seed) = (Straight::of(&captured).expect("straight"), FlowSeed::random());
+        prop_assert_eq!(straight.is_midstream(), flags & 0x06 == 0);
+        prop_assert_eq!(straight.flow(&seed), seed.of(&found.from, &found.to));
     }
 
     #[test]
     fn no_frame_is_too_strange(link in 0i32..300, bytes in prop::collection::vec(any::<u8>(), 0..200), more in 0u32..9) {
         let frame = Captured { at: 5, link: LinkType(link), bytes: &bytes, length: bytes.len() as u32 + more };
-        let _ = (dissect(&frame), midstream(&frame));
+        let _ = (dissect(&frame), Straight::of(&frame).map(|straight| straight.flow(&FlowSeed::random())));
     }
 
     #[test]
@@ -209,8 +210,9 @@ proptest! {
         damage.into_iter().for_each(|(at, with)| { if let Some(byte) = bytes.get_mut(at) { *byte = with } });
         let frame = Captured { at: 5, link: LinkType(link), bytes: &bytes, length };
         // What the first look knows, the closer look knows as well.
-        if let (Some(hash), Ok(Passing::Segment(found))) = (midstream(&frame), dissect(&frame)) {
-            prop_assert_eq!(hash, FlowHash::of(&found.from, &found.to));
+        if let (Some(straight), Ok(Passing::Segment(found))) = (Straight::of(&frame), dissect(&frame)) {
+            let seed = FlowSeed::random();
+            prop_assert_eq!(straight.flow(&seed), seed.of(&found.from, &found.to));
         }
     }
 }

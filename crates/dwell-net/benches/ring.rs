@@ -161,7 +161,7 @@ fn main() {
         send(&socket, true);
         cpu(UsageWho::RUSAGE_SELF) - began
     };
-    for (name, wanted) in [("handshakes", Wanted::Handshakes), ("all segments", Wanted::AllSegments)] {
+    for (name, wanted) in [("handshakes", Wanted::Handshakes), ("all segments", Wanted::Throughout)] {
         let mut more = Vec::new();
         for _ in 0..REPETITIONS {
             let bare = without();

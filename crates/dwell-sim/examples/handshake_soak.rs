@@ -1,8 +1,9 @@
 //! Many populations, the tracker of handshakes judged on each: `cargo run --release -p dwell-sim --example handshake_soak
-//! -- FIRST LAST`, of the seeds. Ends with 1 if anything was wrong.
+//! -- FIRST LAST`, of the seeds. Shows what passed where something was said that is wrong, and ends with 1.
 
 use dwell_core::Nanos;
-use dwell_sim::passing::{HalfTally, Population};
+use dwell_core::tcp::Endpoint;
+use dwell_sim::passing::{HalfTally, Population, Told, Wrong};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
@@ -20,18 +21,19 @@ fn main() -> ExitCode {
             let resolution = Nanos(if seed % 2 == 0 { 1 } else { 1_000 });
             let population = Population {
                 connections: 2_000,
-                probes: 2,
+                probes: 1 + (seed % 3) as usize,
                 seed,
                 flood,
                 resolution,
                 ..Population::default()
             };
-            for judge in population.judged() {
+            for (probe, judge) in population.judged().iter().enumerate() {
                 for (name, tally) in judge.tallies() {
                     tallies.entry(*name).or_default().add(tally);
                 }
                 for one in judge.wrong() {
-                    println!("seed {seed}, flood {flood}: {one:?}");
+                    println!("seed {seed}, flood {flood}, probe {probe}: {one:?}");
+                    show(population, probe, one);
                 }
                 wrong += judge.wrong().len();
             }
@@ -42,4 +44,28 @@ fn main() -> ExitCode {
     }
     println!("{wrong} wrong");
     ExitCode::from(u8::from(wrong > 0))
+}
+
+/// What passed between the ends of a connection of which something wrong was said.
+fn show(population: Population, probe: usize, wrong: &Wrong) {
+    let (Wrong::Half { said, .. } | Wrong::NoSuchConnection(said) | Wrong::Twice(said)) = wrong;
+    let between = |one: &Endpoint, other: &Endpoint| {
+        [(said.client, said.server), (said.server, said.client)].contains(&(*one, *other))
+    };
+    for told in population.passings() {
+        let Told::Passed(passed) = told else { continue };
+        let Some(segment) = passed.what.segment().filter(|_| passed.probe == probe) else { continue };
+        if between(&segment.from, &segment.to) {
+            let way = if segment.from == said.client { "->" } else { "<-" };
+            println!(
+                "    {:>12.3} us {way} {:?} seq {} ack {} +{} {:?}",
+                (segment.at - said.first_at).as_f64() / 1e3,
+                segment.flags,
+                segment.sequence,
+                segment.acknowledgment,
+                segment.payload,
+                segment.options.timestamps.map(|stamps| (stamps.value, stamps.echo))
+            );
+        }
+    }
 }

@@ -26,12 +26,14 @@
 //! - `deferred` with one poll is a throttle.
 //! - A NIC that changes its settings during the run is told as such, and gets no figure.
 
+mod asking;
 mod behaviour;
 mod fit;
 mod kind;
 mod long;
 mod replies;
 mod scatter;
+mod verdict;
 
 pub use behaviour::Behaviour;
 pub use fit::{Fit, Sample};
@@ -39,12 +41,11 @@ pub use kind::Kind;
 
 use crate::gap;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit, Vantage};
-use crate::stats::Estimate;
-use crate::stats::histogram::half_sample_mode;
+use crate::report::{Quantity, Report, Vantage};
 use crate::stats::quantile::quantile;
-use crate::train::{Departure, Direction, Fleet, Observation, Packet, PathFacts, Train};
+use crate::train::{Direction, Fleet, Observation, PathFacts};
 use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};
+use asking::{LONG, ROUND, ROUNDS};
 use fit::Known;
 use long::LongTrain;
 use replies::Replies;
@@ -83,12 +84,6 @@ impl Default for CoalescenceConfig {
 pub const QUANTITIES: [Quantity; 4] =
     [Quantity::CoalescencePresent, Quantity::CoalescenceKind, Quantity::CoalescencePeriod, Quantity::NicHold];
 
-/// Short trains of each round, of which there are [`ROUNDS`].
-const ROUND: usize = 36;
-const ROUNDS: usize = 4;
-/// Packets of a long train. A host that does not know of being measured is asked for less at once.
-const LONG: usize = 320;
-const LONG_OF_REPLIES: usize = 160;
 /// Such a train tells something from so many packets on.
 const LONG_ENOUGH: usize = 40;
 /// Batches are told apart where replies take no more than this share of the time between requests.
@@ -100,18 +95,6 @@ pub const SPACING: Nanos = Nanos::from_micros(10);
 const SHORTEST: f64 = 15_000.0;
 /// The longest pause that is tried.
 const LONGEST_PAUSE: Nanos = Nanos::from_millis(300);
-/// Nats by which a part of a run must prefer its own behaviour to the other part's before a change is believed.
-const PREFERS: f64 = 50.0;
-/// So busy a path tells no change.
-const TOO_WILD: f64 = 0.4;
-/// The share of gaps changed by cross traffic from which on nothing can be ruled out.
-const TOO_BUSY: f64 = 0.55;
-/// Where periods up to this would not show, 'no coalescence' says nothing: NICs are set to tens of microseconds.
-const NOTHING_TO_SAY: f64 = 60_000.0;
-/// Two halves of a run whose periods differ by more than this share saw a change.
-const CHANGED: f64 = 0.2;
-/// A period at a high rate that is longer than the one after a rest by this factor follows the rate.
-const ADAPTS: f64 = 1.25;
 
 /// One short train with its stamps of one vantage.
 #[derive(Clone, Debug, Default)]
@@ -242,48 +225,6 @@ impl Coalescence {
         fits.max_by(|(one, _), (other, _)| one.gain.total_cmp(&other.gain))
     }
 
-    fn short(&self, dispersion: f64) -> Departure {
-        let packet = |hold| Packet { size: self.size, hold };
-        let packets =
-            vec![packet(Nanos::ZERO), packet(Nanos::from_f64(dispersion).max(Nanos(1))), packet(Nanos::ZERO)];
-        Departure { pause: self.pause, train: Train { direction: Direction::Forward, packets } }
-    }
-
-    fn long(&self) -> Departure {
-        let apart = (1.1 * self.floor.as_f64()).max(self.spacing() / REPLIES_TAKE);
-        let hold = SPACING.max(Nanos::from_f64(apart));
-        let packet = |place| Packet { size: self.size, hold: if place == 0 { Nanos::ZERO } else { hold } };
-        let packets = (0..if self.config.replies { LONG_OF_REPLIES } else { LONG }).map(packet).collect();
-        Departure { pause: self.pause, train: Train { direction: Direction::Forward, packets } }
-    }
-
-    /// Dispersions of the next round: the first goes over all, the later ones to where the fit leaves most open, and
-    /// some over all again, so that a change of the settings shows.
-    fn dispersions(&self) -> Vec<f64> {
-        let (least, most) = (self.least(), self.reach.as_f64().max(4.0 * self.least()));
-        // The golden ratio spreads places evenly and mixes their order, so that a drift hits all alike.
-        let place = |i: usize| (((self.sent + i) as f64) * 0.618_033_988_75).fract();
-        let over = |i: usize, from: f64, to: f64| (from.ln() + (to / from).ln() * place(i)).exp();
-        let fit = self.fit().filter(|_| self.rounds > 0);
-        (0..ROUND)
-            .map(|i| match fit.as_ref().map(|fit| (fit.behaviour, fit.period)) {
-                Some((behaviour, Some(period))) if i % 3 != 0 => {
-                    let period = period.value;
-                    let close = if self.rounds == 1 { 0.2 } else { 0.06 };
-                    match (behaviour.kind(), i % 3) {
-                        (Kind::Hold, _) => over(i, (1.0 - close) * period, (1.0 + close) * period),
-                        // Between one period and some: does it go on polling?
-                        (_, 1) => over(i, 1.05 * period, 4.0 * period),
-                        _ => over(i, least.min(0.5 * period), 0.9 * period),
-                    }
-                }
-                // Short periods are the hard ones to see.
-                Some((_, None)) if i % 3 != 0 => over(i, least, 20.0 * least),
-                _ => over(i, least, most),
-            })
-            .collect()
-    }
-
     /// Whether trains were handed on together with the ones before them: the pause is shorter than the period.
     fn pause_too_short(&self) -> bool {
         self.merged.1 >= 8 && self.merged.0 * 3 > self.merged.1
@@ -300,107 +241,20 @@ impl Coalescence {
         self.capture = Seen::default();
     }
 
-    fn changed(&self) -> Option<[Fit; 2]> {
-        let samples = self.counted();
-        let (first, last) = (samples.first()?.at, samples.last()?.at);
-        let (whole, known) = self.explained_with()?;
-        let split = |share: f64| {
-            let border = first + share * (last - first);
-            let place = samples.iter().position(|sample| sample.at > border)?;
-            let (early, late) = samples.split_at(place);
-            let fits = [Fit::of(early, known)?, Fit::of(late, known)?];
-            let [one, other] = &fits;
-            if one.wild.max(other.wild) > TOO_WILD {
-                return None;
-            }
-            let apart = match (one.period, other.period) {
-                (Some(one), Some(other)) => {
-                    (one.value - other.value).abs() > CHANGED * one.value.max(other.value)
-                }
-                (one, other) => one.is_some() != other.is_some(),
-            };
-            // Each side must be explained far better by its own behaviour than by the other side's.
-            let prefers = |samples: &[Sample], own: &Fit, other: &Fit| {
-                let log = |fit: &Fit| fit::log_likelihood(samples, known, fit.behaviour);
-                Some(log(own)? > log(other)? + PREFERS)
-            };
-            // What explains all of the run as well as that leaves no change to believe in.
-            let differs = prefers(early, one, &whole)? || prefers(late, other, &whole)?;
-            let sure = differs && prefers(early, one, other)? && prefers(late, other, one)?;
-            ((apart || one.behaviour.kind() != other.behaviour.kind()) && sure).then_some(fits)
-        };
-        [0.3, 0.5, 0.7].into_iter().find_map(split)
-    }
-
-    /// What other methods must know; `None` where the run did not tell.
-    #[must_use]
-    pub fn coalesced(&self) -> Option<Coalesced> {
-        let fit = self.fit()?;
-        if self.changed().is_some() || self.pause_too_short() {
-            return None;
-        }
-        if let Some(fast) = self.adapts(fit.behaviour) {
-            return Some(Coalesced { kind: Kind::Adaptive, period: Nanos::from_f64(fast.high) });
-        }
-        match (self.vantage(), fit.behaviour) {
-            (Vantage::Application, Behaviour::Hold(_) | Behaviour::None) => None,
-            (_, Behaviour::None) if fit.wild > TOO_BUSY => None,
-            (_, Behaviour::None) => {
-                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold()) })
-            }
-            (_, behaviour) => {
-                let polls = if let Behaviour::Deferred { polls, .. } = behaviour { polls } else { 1 };
-                let longest = behaviour.period() * f64::from(polls.min(POLLS_OF_A_PAIR));
-                Some(Coalesced { kind: behaviour.kind(), period: Nanos::from_f64(longest) })
-            }
-        }
-    }
-
-    /// The period at a high packet rate, if it is longer than that after a rest. On application stamps the program's own
-    /// pace would be in it. (And a hold's batches come late by the wait for the next packet, which would look as a
-    /// longer period.)
-    fn adapts(&self, behaviour: Behaviour) -> Option<Estimate> {
-        if self.vantage() != Vantage::Capture || matches!(behaviour.kind(), Kind::Hold | Kind::Deferred) {
-            return None;
-        }
-        let batches = |together| long::batch_period(&self.seen().long, together, self.resolution.as_f64());
-        let late = || self.config.replies.then(|| batches(long::TOGETHER_IF_LATE)).flatten();
-        let fast = batches(long::TOGETHER).or_else(late)?;
-        (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold())).then_some(fast)
-    }
-
-    /// How close together packets came to the receiver, where nothing held them back.
-    fn closest(&self) -> f64 {
-        if self.config.replies {
-            return self.least().max(self.least_sent());
-        }
-        let bursts: Vec<f64> = self.samples().iter().filter_map(|sample| Some(sample.next?.1)).collect();
-        half_sample_mode(&bursts).unwrap_or(0.0).max(self.least())
-    }
-
-    /// The longest period that may not have shown: behind the first packet of a train two more must fit into it, as
-    /// close as bursts came.
-    fn bound(&self) -> f64 {
-        2.4 * self.closest() + 4.0 * self.resolution.as_f64() + SHORTEST
-    }
-
-    /// The longest hold that may not have shown: one packet more must fit into it. (A throttle that did not show is
-    /// no danger to others: it makes no packet wait for the program.)
-    fn unseen_hold(&self) -> f64 {
-        (1.25 * self.closest() + 3.0 * self.resolution.as_f64()).max(SHORTEST)
-    }
-
-    fn too_few(&self) -> String {
-        match (self.trains, self.samples().len()) {
-            (0, _) => "no trains of three packets were sent".to_owned(),
-            (trains, 0) if self.lost == trains => format!("all {trains} trains lost a packet"),
-            (trains, used) => format!("only {used} of {trains} trains arrived whole and in order"),
+    /// Notes whether a train was handed on together with the one before it.
+    fn note_merging(&mut self, first: &crate::train::Fate, last: &crate::train::Fate) {
+        let before = std::mem::replace(
+            &mut self.before,
+            last.arrival.map(|arrival| (last.sent.nearest_wire(), arrival.stamps.application)),
+        );
+        if let (Some((left, stamped)), Some(arrival)) = (before, first.arrival) {
+            let rest = (first.sent.nearest_wire() - left).as_f64();
+            let apart = (arrival.stamps.application - stamped).as_f64();
+            self.merged.0 += usize::from(apart < 0.5 * rest);
+            self.merged.1 += 1;
         }
     }
 }
-
-/// A trailing packet may be held for so many polls of a deferring kernel, as far as the sweep of a pair goes.
-const POLLS_OF_A_PAIR: u32 = 12;
 
 impl Method for Coalescence {
     fn next(&mut self) -> Step {
@@ -465,124 +319,6 @@ impl Method for Coalescence {
     }
 
     fn report(&self) -> Report {
-        let mut report = Report::new("coalescence", self.vantage());
-        if self.lost * 10 > self.trains {
-            let doubt = format!("{} of {} trains lost a packet and were left out", self.lost, self.trains);
-            report.warnings.push(doubt);
-        }
-        let Some(fit) = self.fit() else { return nothing(report, &self.too_few()) };
-        if self.pause_too_short() {
-            let reason = format!(
-                "packets were held even over the {} between trains: the period is as long or longer",
-                self.pause
-            );
-            return nothing(report, &reason)
-                .with(Quantity::CoalescencePresent, Finding::flag(true))
-                .with(Quantity::CoalescencePeriod, Finding::at_least(self.reach.as_f64(), Unit::Ns, reason));
-        }
-        if let Some([early, late]) = self.changed() {
-            let told = |fit: &Fit| match fit.period {
-                None => "no coalescence".to_owned(),
-                Some(period) => format!("{} of {}", fit.behaviour.kind(), Nanos::from_f64(period.value)),
-            };
-            let reason = format!(
-                "the settings changed during the run, from {} to {}: run it again",
-                told(&early),
-                told(&late)
-            );
-            report.warnings.push(reason.clone());
-            return nothing(report, &reason).with(Quantity::CoalescencePresent, Finding::flag(true));
-        }
-        self.explained(report, &fit)
+        self.verdict()
     }
-}
-
-impl Coalescence {
-    /// Notes whether a train was handed on together with the one before it.
-    fn note_merging(&mut self, first: &crate::train::Fate, last: &crate::train::Fate) {
-        let before = std::mem::replace(
-            &mut self.before,
-            last.arrival.map(|arrival| (last.sent.nearest_wire(), arrival.stamps.application)),
-        );
-        if let (Some((left, stamped)), Some(arrival)) = (before, first.arrival) {
-            let rest = (first.sent.nearest_wire() - left).as_f64();
-            let apart = (arrival.stamps.application - stamped).as_f64();
-            self.merged.0 += usize::from(apart < 0.5 * rest);
-            self.merged.1 += 1;
-        }
-    }
-
-    /// The findings of a run that tells something.
-    fn explained(&self, report: Report, fit: &Fit) -> Report {
-        let kernel = self.vantage() == Vantage::Capture;
-        let bound = self.bound();
-        let too_short = |bound: f64| {
-            let bound = Nanos::from_f64(bound);
-            format!("a shorter one would not show: the path and the stamps resolve no more than {bound}")
-        };
-        let (unseen, unseen_hold) = (too_short(bound), too_short(self.unseen_hold()));
-        let adapts = self.adapts(fit.behaviour);
-        match (fit.behaviour, fit.period, adapts) {
-            (behaviour, _, Some(fast)) => {
-                // A throttle shows in short trains only if two packets fit into its period behind the first.
-                let shows = 2.4 * self.least() + 4.0 * self.resolution.as_f64() + SHORTEST;
-                let hidden = behaviour == Behaviour::None && fast.value < shows;
-                let kind = if hidden {
-                    Finding::unmeasurable(
-                        "throttle or adaptive: its period is too short for the path to tell",
-                    )
-                } else {
-                    Finding::kind(Kind::Adaptive)
-                };
-                report
-                    .with(Quantity::CoalescencePresent, Finding::flag(true))
-                    .with(Quantity::CoalescenceKind, kind)
-                    .with(Quantity::CoalescencePeriod, Finding::nanos(fast.value, fast.low, fast.high))
-                    .with(Quantity::NicHold, Finding::nanos(0.0, 0.0, 0.0))
-            }
-            (Behaviour::None, ..) if kernel && fit.wild > TOO_BUSY => {
-                let share = 100.0 * fit.wild;
-                nothing(
-                    report,
-                    &format!("cross traffic changed {share:.0} % of the gaps; repeat when it is quieter"),
-                )
-            }
-            (Behaviour::None, ..) if kernel && bound > NOTHING_TO_SAY => nothing(report, &unseen)
-                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, &unseen))
-                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
-            (Behaviour::None, ..) | (_, None, _) if kernel => report
-                .with(Quantity::CoalescencePresent, Finding::flag(false))
-                .with(Quantity::CoalescenceKind, Finding::kind(Kind::None))
-                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, unseen))
-                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
-            (Behaviour::None | Behaviour::Hold(_), ..) | (_, None, _) if !kernel => {
-                let reason = "without the receiving kernel's stamps a hold cannot be told from a program that takes \
-                              as long to wake up";
-                let longest = fit.period.map_or(bound, |period| period.high);
-                nothing(report, reason)
-                    .with(Quantity::CoalescencePeriod, Finding::at_most(longest, Unit::Ns, reason))
-            }
-            (_, None, _) => nothing(report, "no period was found"),
-            (behaviour, Some(period), _) => {
-                let Estimate { value, low, high } = period;
-                let hold = match behaviour.kind() {
-                    Kind::Hold => Finding::nanos(value, low, high),
-                    // A packet after a rest interrupts at once.
-                    _ => Finding::nanos(0.0, 0.0, 0.0),
-                };
-                report
-                    .with(Quantity::CoalescencePresent, Finding::flag(true))
-                    .with(Quantity::CoalescenceKind, Finding::kind(behaviour.kind()))
-                    .with(Quantity::CoalescencePeriod, Finding::nanos(value, low, high))
-                    .with(Quantity::NicHold, hold)
-            }
-        }
-    }
-}
-
-/// Every quantity with a reason why it cannot be had.
-fn nothing(report: Report, reason: &str) -> Report {
-    QUANTITIES
-        .into_iter()
-        .fold(report, |report, quantity| report.with(quantity, Finding::unmeasurable(reason)))
 }

@@ -80,29 +80,10 @@ impl Inside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inside::{Flow, Protocol, Times};
-    use crate::unit::Bytes;
-    use std::net::SocketAddr;
+    use crate::inside::made;
 
     fn journey(way: Way, times: &[(Point, i64)]) -> Journey {
-        let end = SocketAddr::from(([10, 0, 0, 1], 9));
-        let mut journey = Journey {
-            way,
-            flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
-            interface: 1,
-            size: Bytes(60),
-            segments: 1,
-            times: Times::default(),
-            kernel_stamp: None,
-            process: None,
-            cgroup: None,
-            core: 0,
-            reader_core: None,
-            before: None,
-            ahead: 0,
-        };
-        times.iter().for_each(|&(point, time)| journey.times.set(point, Nanos(time)));
-        journey
+        made::journey(way, Nanos::ZERO, times)
     }
 
     fn told(t3: i64, t5: i64) -> HostTimes {

@@ -105,6 +105,26 @@ pub struct Journey {
 }
 
 impl Journey {
+    /// One packet's, of which nothing else is known.
+    #[must_use]
+    pub const fn new(way: Way, flow: Flow, size: Bytes, times: Times) -> Self {
+        Self {
+            way,
+            flow,
+            interface: 0,
+            size,
+            segments: 1,
+            times,
+            kernel_stamp: None,
+            process: None,
+            cgroup: None,
+            core: 0,
+            reader_core: None,
+            before: None,
+            ahead: 0,
+        }
+    }
+
     /// The same by a clock that begins at `zero`.
     #[must_use]
     pub fn since(mut self, zero: Nanos) -> Self {
@@ -148,28 +168,12 @@ impl Journey {
 
 #[cfg(test)]
 mod tests {
+    use super::super::made;
     use super::*;
     use proptest::prelude::*;
 
     fn journey(way: Way, times: &[(Point, i64)]) -> Journey {
-        let end = SocketAddr::from(([127, 0, 0, 1], 9));
-        let mut journey = Journey {
-            way,
-            flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
-            interface: 1,
-            size: Bytes(60),
-            segments: 1,
-            times: Times::default(),
-            kernel_stamp: None,
-            process: None,
-            cgroup: None,
-            core: 0,
-            reader_core: None,
-            before: None,
-            ahead: 0,
-        };
-        times.iter().for_each(|&(point, time)| journey.times.set(point, Nanos(time)));
-        journey
+        made::journey(way, Nanos::ZERO, times)
     }
 
     #[test]

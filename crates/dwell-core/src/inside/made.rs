@@ -11,28 +11,16 @@ pub(super) fn thread(name: &str, tid: u32) -> Process {
 }
 
 /// A journey that passes the points at these times.
-pub(super) fn journey(way: Way, began: Nanos, points: &[(Point, i64)]) -> Journey {
+pub(crate) fn journey(way: Way, began: Nanos, points: &[(Point, i64)]) -> Journey {
     let mut times = Times::default();
     points.iter().for_each(|&(point, time)| times.set(point, began + Nanos(time)));
-    Journey {
-        way,
-        flow: Flow {
-            protocol: Protocol::Udp,
-            local: SocketAddr::from(([10, 0, 0, 2], 7)),
-            remote: SocketAddr::from(([10, 0, 0, 1], 9)),
-        },
-        interface: 2,
-        size: Bytes(60),
-        segments: 1,
-        times,
-        kernel_stamp: None,
-        process: Some(thread("reader", 12)),
-        cgroup: None,
-        core: 0,
-        reader_core: Some(1),
-        before: None,
-        ahead: 0,
-    }
+    let flow = Flow {
+        protocol: Protocol::Udp,
+        local: SocketAddr::from(([10, 0, 0, 2], 7)),
+        remote: SocketAddr::from(([10, 0, 0, 1], 9)),
+    };
+    let process = Some(thread("reader", 12));
+    Journey { interface: 2, process, reader_core: Some(1), ..Journey::new(way, flow, Bytes(60), times) }
 }
 
 /// A packet that came at `began` and then passed these points; driver, protocol and queue took 3 us.

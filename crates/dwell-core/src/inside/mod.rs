@@ -14,7 +14,7 @@ mod event;
 mod hint;
 mod journey;
 #[cfg(test)]
-mod made;
+pub(crate) mod made;
 mod settings;
 mod slices;
 mod stage;

@@ -1,43 +1,74 @@
 //! A quick hash of a connection's two ends, the same for both directions.
 
 use super::Endpoint;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::net::IpAddr;
 
-/// A quick hash of a connection's two ends, the same for both directions: to pass over, without a further look, the
-/// many segments of connections that are no longer of interest. Not one to name connections by, and not one to hold
-/// against somebody who chooses ports on purpose.
+/// A quick hash of a connection's two ends, the same for both directions. Not one to name connections by: it is another
+/// one in each process.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlowHash(pub u32);
 
-/// 2^64 divided by the golden ratio: its multiples are spread evenly.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Words of 32 bits in two addresses of IPv6 and two ports.
+const WORDS: usize = 9;
 
-const fn mixed(address: u64, port: u16) -> u64 {
-    let wide = ((address << 16) ^ (address >> 48) ^ port as u64) as u128 * SPREAD as u128;
-    wide as u64 ^ (wide >> 64) as u64
+/// The keys of the hash, drawn at random.
+///
+/// The hash is the upper half of the sum of each word times its key, modulo 2^64 (Dietzfelbinger 1996). Of any two
+/// flows, whoever chooses them, the hashes fall together in so many bits with the probability of chance, over the keys:
+/// nobody who does not know these can aim at one place of a table.
+#[derive(Clone, Debug)]
+pub struct FlowSeed {
+    keys: [u64; WORDS],
+    more: u64,
 }
 
-impl FlowHash {
-    /// Between two ends by IPv4, their addresses as the header has them, in the order of the network.
+impl FlowSeed {
+    /// Keys that nobody knows.
     #[must_use]
-    pub const fn v4(one: u32, port: u16, other: u32, other_port: u16) -> Self {
-        Self::folded(mixed(one as u64, port).wrapping_add(mixed(other as u64, other_port)))
+    pub fn random() -> Self {
+        let source = RandomState::new();
+        Self { keys: std::array::from_fn(|word| source.hash_one(word)), more: source.hash_one(WORDS) }
+    }
+
+    /// Between two ends by IPv4, their addresses as the header has them, in the order of the network.
+    #[inline]
+    #[must_use]
+    pub fn v4(&self, one: u32, port: u16, other: u32, other_port: u16) -> FlowHash {
+        let end = |address: u32, port: u16| u64::from(address) << 16 | u64::from(port);
+        let (one, other) = (end(one, port), end(other, other_port));
+        let (low, high) = (one.min(other), one.max(other));
+        self.sum([(low >> 16) as u32, (high >> 16) as u32, (low as u32) << 16 | high as u32 & 0xffff])
     }
 
     /// Between two ends by IPv6.
+    #[inline]
     #[must_use]
-    pub const fn v6(one: u128, port: u16, other: u128, other_port: u16) -> Self {
-        let one = mixed(one as u64 ^ ((one >> 64) as u64).wrapping_mul(SPREAD), port);
-        let other = mixed(other as u64 ^ ((other >> 64) as u64).wrapping_mul(SPREAD), other_port);
-        Self::folded(one.wrapping_add(other))
+    pub fn v6(&self, one: u128, port: u16, other: u128, other_port: u16) -> FlowHash {
+        let (one, other) = ((one, port), (other, other_port));
+        let ((low, low_port), (high, high_port)) = if one <= other { (one, other) } else { (other, one) };
+        let word = |address: u128, index: u32| (address >> (32 * index)) as u32;
+        self.sum([
+            word(low, 0),
+            word(low, 1),
+            word(low, 2),
+            word(low, 3),
+            word(high, 0),
+            word(high, 1),
+            word(high, 2),
+            word(high, 3),
+            u32::from(low_port) << 16 | u32::from(high_port),
+        ])
     }
 
     /// Of these two.
+    #[inline]
     #[must_use]
-    pub fn of(one: &Endpoint, other: &Endpoint) -> Self {
+    pub fn of(&self, one: &Endpoint, other: &Endpoint) -> FlowHash {
         match (one.address, other.address) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => Self::v4(a.to_bits(), one.port, b.to_bits(), other.port),
-            _ => Self::v6(
+            (IpAddr::V4(a), IpAddr::V4(b)) => self.v4(a.to_bits(), one.port, b.to_bits(), other.port),
+            _ => self.v6(
                 u128::from_be_bytes(one.octets()),
                 one.port,
                 u128::from_be_bytes(other.octets()),
@@ -46,26 +77,63 @@ impl FlowHash {
         }
     }
 
-    const fn folded(sum: u64) -> Self {
-        Self((sum ^ (sum >> 32)) as u32)
+    /// Of a number, as of a host.
+    #[inline]
+    pub(super) fn number(&self, number: u64) -> FlowHash {
+        self.sum([(number >> 32) as u32, number as u32])
+    }
+
+    #[inline]
+    fn sum<const N: usize>(&self, words: [u32; N]) -> FlowHash {
+        let each = words.into_iter().zip(self.keys).map(|(word, key)| u64::from(word).wrapping_mul(key));
+        let upper = (each.fold(self.more, u64::wrapping_add) >> 32) as u32;
+        // Turned into one another, each value into one: no two fall together by it, and neighbours part in all bits.
+        let mixed = (upper ^ upper >> 16).wrapping_mul(0x85eb_ca6b);
+        FlowHash(mixed ^ mixed >> 13)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::FlowHash;
+    use super::{Endpoint, FlowSeed};
+    use rand_xoshiro::SplitMix64;
+    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
     use std::collections::HashSet;
+    use std::net::{Ipv4Addr, Ipv6Addr};
 
     #[test]
-    fn both_directions_are_one_flow_and_others_are_spread() {
-        assert_eq!(FlowHash::v4(1, 2, 3, 4), FlowHash::v4(3, 4, 1, 2));
-        assert_eq!(FlowHash::v6(1 << 70, 2, 3, 4), FlowHash::v6(3, 4, 1 << 70, 2));
-        let hashes: HashSet<u32> = (0..100_000)
-            .map(|n| FlowHash::v4(0x0a00_0001 + n / 50_000, (n % 50_000) as u16, 7, 80).0)
-            .collect();
-        assert!(hashes.len() > 99_990, "{}", hashes.len());
-        let buckets: HashSet<u32> = hashes.iter().map(|hash| hash & 0xffff).collect();
-        // 65,536 (1 - e^-1.53) of the buckets are hit by chance.
-        assert!(buckets.len() > 50_000, "{}", buckets.len());
+    fn both_directions_are_one_flow() {
+        let seed = FlowSeed::random();
+        assert_eq!(seed.v4(1, 2, 3, 4), seed.v4(3, 4, 1, 2));
+        assert_eq!(seed.v4(1, 2, 1, 4), seed.v4(1, 4, 1, 2));
+        assert_eq!(seed.v6(1 << 70, 2, 3, 4), seed.v6(3, 4, 1 << 70, 2));
+        assert_eq!(seed.v6(3, 2, 3, 4), seed.v6(3, 4, 3, 2));
+        let v4 = |last, port| Endpoint { address: Ipv4Addr::new(10, 0, 0, last).into(), port };
+        assert_eq!(seed.of(&v4(1, 7), &v4(2, 9)), seed.v4(0x0a00_0002, 9, 0x0a00_0001, 7));
+        let v6 = |bits, port| Endpoint { address: Ipv6Addr::from_bits(bits).into(), port };
+        assert_eq!(seed.of(&v6(1 << 99, 7), &v6(2, 9)), seed.v6(2, 9, 1 << 99, 7));
+    }
+
+    /// Flows that somebody chose on purpose: close together in addresses and ports, or of equal sums.
+    #[test]
+    fn whatever_flows_are_chosen_they_are_spread_as_by_chance() {
+        type Chosen = fn(&FlowSeed, u32) -> u32;
+        let chosen: [Chosen; 4] = [
+            |seed, n| seed.v4(0x0a00_0001 + n / 50_000, (n % 50_000) as u16, 7, 80).0,
+            |seed, n| seed.v4(0x0a00_0000 + n, 80, 0x0b00_0000 - n, 80).0,
+            |seed, n| seed.v6(u128::from(n) << 64, 80, u128::from(n), 443).0,
+            |seed, n| seed.v6(7, n as u16, u128::from(n >> 16) << 32, 443).0,
+        ];
+        for number in 0..10 {
+            let mut source = SplitMix64::seed_from_u64(number);
+            let seed = FlowSeed { keys: std::array::from_fn(|_| source.next_u64()), more: source.next_u64() };
+            for one in chosen {
+                let hashes: HashSet<u32> = (0..100_000).map(|n| one(&seed, n)).collect();
+                let buckets: HashSet<u32> = hashes.iter().map(|hash| hash & 0xffff).collect();
+                // Of 100,000, one or two pairs fall together in 32 bits by chance; of 65,536 buckets 1 - e^-1.53 are hit.
+                assert!(hashes.len() > 99_980, "{}", hashes.len());
+                assert!((50_500..52_000).contains(&buckets.len()), "{}", buckets.len());
+            }
+        }
     }
 }

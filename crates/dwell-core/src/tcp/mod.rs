@@ -19,10 +19,10 @@ mod segment;
 mod summary;
 pub mod tracker;
 
-pub use dissect::{Passing, Skipped, dissect, midstream};
+pub use dissect::{Passing, Skipped, dissect};
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
-pub use flow_hash::FlowHash;
+pub use flow_hash::{FlowHash, FlowSeed};
 pub use half::{Half, Quality};
 pub use handshake::{Ending, Handshake};
 pub use key::{ConnectionKey, IsnKey};

@@ -2,7 +2,8 @@
 
 use super::Handshake;
 use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
-use super::dissect::{Passing, Tally, dissect, midstream};
+use super::dissect::{Passing, Straight, Tally, dissect};
+use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
 use crate::capture::Captured;
 use crate::unit::Nanos;
@@ -46,21 +47,31 @@ impl Observed {
     #[inline]
     pub fn see(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         self.packets += 1;
-        if self.throughout.is_none() && midstream(captured).is_some_and(|flow| !self.tracker.pending(flow)) {
-            return;
+        let Some(straight) = Straight::of(captured) else {
+            return self.look(captured, take);
+        };
+        let may_matter = self.throughout.is_some()
+            || !straight.is_midstream()
+            || self.tracker.pending(straight.flow(self.tracker.seed()));
+        if may_matter {
+            match straight.segment() {
+                Ok(segment) => self.segment(&segment, take),
+                Err(reason) => self.skipped.count(reason),
+            }
         }
-        self.look(captured, take);
+    }
+
+    fn segment(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+        if let Some(throughout) = &mut self.throughout {
+            throughout.see(segment);
+        }
+        self.tracker.see(segment, take);
     }
 
     #[inline(never)]
     fn look(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         match dissect(captured) {
-            Ok(Passing::Segment(segment)) => {
-                if let Some(throughout) = &mut self.throughout {
-                    throughout.see(&segment);
-                }
-                self.tracker.see(&segment, take);
-            }
+            Ok(Passing::Segment(segment)) => self.segment(&segment, take),
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {
                 if let Some(throughout) = &mut self.throughout {

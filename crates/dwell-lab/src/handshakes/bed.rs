@@ -59,7 +59,7 @@ const SWITCHING: Duration = Duration::from_millis(30);
 pub(super) struct Load {
     pub(super) cases: Arc<[Case]>,
     /// How often each case, over each version of IP.
-    pub(super) rounds: usize,
+    pub(super) rounds: u16,
     pub(super) first_port: u16,
     pub(super) scatter: Nanos,
     pub(super) seed: u64,
@@ -67,22 +67,18 @@ pub(super) struct Load {
 
 impl Load {
     /// How many connections these are.
-    pub(super) fn connections(&self) -> usize {
-        self.cases.len() * 2 * self.rounds
+    pub(super) fn connections(&self) -> u16 {
+        self.cases.len() as u16 * 2 * self.rounds
     }
 
     /// In the order in which they begin, by port.
-    pub(super) fn calls(&self) -> Result<Vec<Call>, LabError> {
-        let call = |index: usize| {
-            let port = u16::try_from(index).ok().and_then(|index| self.first_port.checked_add(index));
-            let port = port.ok_or_else(|| LabError::Scenario {
-                scenario: "forced losses".to_owned(),
-                reason: "there are not ports enough for so many rounds".to_owned(),
-            })?;
-            let manner = self.cases[index % self.cases.len()].manner;
-            Ok(Call { manner, port, ipv6: index / self.cases.len() % 2 == 1 })
-        };
-        (0..self.connections()).map(call).collect()
+    pub(super) fn calls(&self) -> impl Iterator<Item = (Call, &Case)> {
+        (0..self.connections()).map(|index| {
+            let (round, index) = (index / self.cases.len() as u16, index % self.cases.len() as u16);
+            let case = &self.cases[usize::from(index)];
+            let port = self.first_port + round * self.cases.len() as u16 + index;
+            (Call { manner: case.manner, port, ipv6: round % 2 == 1 }, case)
+        })
     }
 }
 
@@ -147,9 +143,10 @@ pub(super) fn run(bed: Bed, load: &Load) -> Result<Seen, LabError> {
 
     let (told, open) = (Arc::clone(&talking), destination.within(|| listeners(wiring.ipv6))?);
     let server = destination.spawn("server", move || serve(&open, &told))?;
-    let (told, calls) = (Arc::clone(&talking), load.calls()?);
+    let told = Arc::clone(&talking);
+    let calls: Vec<Call> = load.calls().map(|(call, _)| call).collect();
     let client = source.spawn("client", move || call(&calls, PACE, &told))?;
-    thread::sleep(Duration::from_nanos((PACE * load.connections() as i64).0.unsigned_abs()) + LONG_ENOUGH);
+    thread::sleep(Duration::from_nanos((PACE * load.connections().into()).0.unsigned_abs()) + LONG_ENOUGH);
 
     // What a tap has not heard yet it hears once nothing more is carried.
     carrying.store(true, Ordering::Relaxed);

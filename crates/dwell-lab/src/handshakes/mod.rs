@@ -19,7 +19,9 @@ pub use tap::Tapped;
 use crate::error::LabError;
 use bed::{Bed, Load};
 use dwell_core::Nanos;
-use dwell_sim::passing::Truth;
+use dwell_core::capture::{Captured, LinkType};
+use dwell_core::tcp::{Limits, Observed};
+use dwell_sim::passing::{Judge, Truth};
 use std::sync::Arc;
 use std::thread;
 
@@ -34,17 +36,15 @@ pub struct ForcedLosses {
     pub seed: u64,
 }
 
-/// What became of the handshakes between two hosts that are set in one way.
+/// What became of them.
 #[derive(Clone, Debug)]
 pub struct ForcedHeard {
-    /// How they are set.
-    pub hosts: &'static str,
-    /// What passed the probe, in the order in which it did.
+    /// What passed the probe, in the order of the stamps.
     pub passed: Vec<Tapped>,
     /// What is true of each connection there.
     pub truths: Vec<Truth>,
-    /// What the kernels echo.
-    pub echoed: Echoed,
+    /// What the kernels echo, by how the hosts are set.
+    pub echoed: Vec<(&'static str, Echoed)>,
     /// Connections that are left out, because the taps do not tell what was answered.
     pub doubtful: usize,
 }
@@ -53,37 +53,75 @@ pub struct ForcedHeard {
 const FIRST_PORT: u16 = 10_000;
 
 impl ForcedLosses {
+    /// The most rounds that there are ports for.
+    pub const MOST_ROUNDS: u8 = 20;
+
     /// Makes every case, with and without time stamps, with and without SYN cookies, all at once.
     ///
     /// # Errors
     /// One line that says what the system refused, or what is missing.
-    pub fn run(self) -> Result<Vec<ForcedHeard>, LabError> {
+    pub fn run(self) -> Result<ForcedHeard, LabError> {
         let cases: Arc<[_]> = matrix::cases().into();
-        let mut first_port = FIRST_PORT;
+        let mut next_port = FIRST_PORT;
         let loads = Bed::ALL.map(|bed| {
             let load = Load {
                 cases: Arc::clone(&cases),
-                rounds: self.rounds.into(),
-                first_port,
+                rounds: self.rounds.min(Self::MOST_ROUNDS).into(),
+                first_port: next_port,
                 scatter: self.scatter,
                 seed: self.seed,
             };
-            // Where it saturates there are not ports enough, which the load says.
-            first_port = first_port.saturating_add(u16::try_from(load.connections()).unwrap_or(u16::MAX));
+            next_port += load.connections();
             (bed, load)
         });
-        thread::scope(|scope| {
+        let judged = thread::scope(|scope| {
             let running = loads.map(|(bed, load)| {
                 scope.spawn(move || {
-                    let witness::Judged { passed, truths, echoed, doubtful } =
-                        witness::judge(&load, bed::run(bed, &load)?, bed.name())?;
-                    Ok(ForcedHeard { hosts: bed.name(), passed, truths, echoed, doubtful })
+                    let seen = bed::run(bed, &load)?;
+                    Ok::<_, LabError>((bed.name(), witness::judge(&load, seen, bed.name())?))
                 })
             });
-            let join = |bed: thread::ScopedJoinHandle<'_, Result<ForcedHeard, LabError>>| {
-                bed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            running.into_iter().map(join).collect()
-        })
+            running.map(|bed| bed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let mut heard =
+            ForcedHeard { passed: Vec::new(), truths: Vec::new(), echoed: Vec::new(), doubtful: 0 };
+        for one in judged {
+            let (hosts, judged) = one?;
+            heard.passed.extend(judged.passed);
+            heard.truths.extend(judged.truths);
+            heard.echoed.push((hosts, judged.echoed));
+            heard.doubtful += judged.doubtful;
+        }
+        heard.passed.sort_by_key(|tapped| tapped.at);
+        Ok(heard)
+    }
+}
+
+impl ForcedHeard {
+    /// What the tracker says of what passed, held against the truth.
+    #[must_use]
+    pub fn judged(&self) -> Judge {
+        let mut judge = Judge::default();
+        self.truths.iter().for_each(|truth| judge.expect(truth.clone()));
+        let mut observed = Observed::new(Limits::default());
+        let mut hear = |said| judge.hear(&said);
+        for tapped in &self.passed {
+            let (at, bytes) = (tapped.at.0.into(), tapped.bytes.as_slice());
+            let length = bytes.len() as u32;
+            observed.see(&Captured { at, link: LinkType::ETHERNET, bytes, length }, &mut hear);
+        }
+        observed.finish(&mut hear);
+        judge
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_ports_for_the_most_rounds() {
+        let connections = matrix::cases().len() * 2 * usize::from(ForcedLosses::MOST_ROUNDS) * Bed::ALL.len();
+        assert!(usize::from(FIRST_PORT) + connections <= usize::from(u16::MAX), "{connections}");
     }
 }

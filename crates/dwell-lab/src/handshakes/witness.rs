@@ -45,14 +45,13 @@ pub(super) fn judge(load: &Load, seen: Seen, bed: &'static str) -> Result<Judged
     let passed_at: HashMap<u64, Nanos> =
         probe.iter().filter_map(|tapped| Some((number(&tapped.bytes)?, tapped.at))).collect();
     let (mut truths, mut echoed, mut doubtful) = (Vec::new(), Echoed::default(), BTreeSet::new());
-    for (index, call) in load.calls()?.into_iter().enumerate() {
+    for (call, case) in load.calls() {
         let Some(hosts) = connections.remove(&call.port) else { continue };
         let Some(answers) = answers(&hosts) else {
             doubtful.insert(call.port);
             continue;
         };
         echoed.count(&hosts, &answers);
-        let case = &load.cases[index % load.cases.len()];
         let [client, server] = call.ends().map(endpoint);
         let labels = vec![bed, case.manner.name(), case.lost(), if call.ipv6 { "IPv6" } else { "IPv4" }];
         let witnessed = Witnessed {
@@ -62,7 +61,7 @@ pub(super) fn judge(load: &Load, seen: Seen, bed: &'static str) -> Result<Judged
             sections: SECTIONS,
             segments: sent(&hosts, &answers, &passed_at),
         };
-        truths.extend(witnessed.truth(index as u32));
+        truths.extend(witnessed.truth(call.port.into()));
     }
     let is_doubtful = |tapped: &Tapped| {
         segment(tapped.at, &tapped.bytes)

@@ -1,14 +1,7 @@
 /* What a wire does to a packet, run where it leaves a host: the kernel's own note of when TCP meant to send it stays
  * behind. */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
+#include "../bpf/words.h"
+
 struct __sk_buff;
 
 #include <bpf/bpf_helpers.h>

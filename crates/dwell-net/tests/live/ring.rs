@@ -139,7 +139,7 @@ fn handshakes_pass_and_little_else() {
 
 #[test]
 fn all_segments_pass_where_all_are_asked_for() {
-    let Some((rings, counts)) = captured(RingConfig { wanted: Wanted::AllSegments, ..CONFIG }) else {
+    let Some((rings, counts)) = captured(RingConfig { wanted: Wanted::Throughout, ..CONFIG }) else {
         return;
     };
     let filtered = counts.filtered.unwrap();

@@ -1,10 +1,12 @@
 //! What a reader says of handshakes, held against the truth.
 
+use super::deaf::Deafness;
 use super::truth::{HalfTruth, Truth, WhyUnknown};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Half, Handshake};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// How one kind of half was told, over many handshakes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,11 +19,15 @@ pub struct HalfTally {
     pub lucky: u64,
     /// Told exactly, and wrong; or a bound that the truth exceeds.
     pub wrong: u64,
+    /// As wrong, but where the tap missed what was answered, and nothing that passed in time shows it: no reader
+    /// could know.
+    pub hidden: u64,
     /// Told as a bound that holds.
     pub bounded: u64,
-    /// Told as one of two.
+    /// Told as one of two, of which one is true, or what is true lies between them: a SYN/ACK that a timer repeats comes
+    /// after the SYN's answer was lost, and before the answer to the SYN's repetition.
     pub withheld: u64,
-    /// Told as one of two of which neither is true.
+    /// Told as one of two, and what is true is neither of them, nor between them.
     pub neither: u64,
     /// Connections in which it cannot be known, by the reason.
     pub unknowable: BTreeMap<WhyUnknown, u64>,
@@ -40,6 +46,7 @@ impl HalfTally {
         self.found += other.found;
         self.lucky += other.lucky;
         self.wrong += other.wrong;
+        self.hidden += other.hidden;
         self.bounded += other.bounded;
         self.withheld += other.withheld;
         self.neither += other.neither;
@@ -51,9 +58,12 @@ impl HalfTally {
 
 impl fmt::Display for HalfTally {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { knowable, found, lucky, wrong, bounded, withheld, neither, .. } = self;
+        let Self { knowable, found, lucky, wrong, hidden, bounded, withheld, neither, .. } = self;
         let share = self.share() * 100.0;
-        write!(to, "{wrong:>4} wrong, found {found:>7} of {knowable:>7} ({share:6.2} %), ")?;
+        write!(
+            to,
+            "{wrong:>4} wrong, {hidden:>4} hidden, found {found:>7} of {knowable:>7} ({share:6.2} %), "
+        )?;
         write!(to, "{lucky:>5} lucky, {bounded:>6} bounded, {withheld:>5} one of two, {neither:>4} neither")
     }
 }
@@ -130,8 +140,13 @@ impl Judge {
             case.established = true;
         }
         let halves = [said.server_half, said.client_half, said.total];
+        let no_reader_could_know =
+            matches!(case.truth.deafness, Some(Deafness::Hidden | Deafness::ShownLater));
         for (index, ((half, truth), told)) in case.truth.halves().into_iter().zip(halves).enumerate() {
-            let verdict = Verdict::of(told, truth);
+            let verdict = match Verdict::of(told, truth) {
+                Verdict::Wrong if no_reader_could_know => Verdict::Hidden,
+                verdict => verdict,
+            };
             let first = verdict != Verdict::Found || !case.found[index];
             case.found[index] |= verdict == Verdict::Found;
             for label in case.truth.labels.iter().chain([&ALL]) {
@@ -140,7 +155,7 @@ impl Judge {
                     *count += 1;
                 }
             }
-            if verdict == Verdict::Wrong {
+            if matches!(verdict, Verdict::Wrong | Verdict::Neither) {
                 let truth = Box::new(case.truth.clone());
                 self.wrong.push(Wrong::Half { half, said: Box::new(*said), truth });
             }
@@ -195,12 +210,17 @@ impl Judge {
     }
 }
 
+fn between(one: Nanos, other: Nanos) -> RangeInclusive<Nanos> {
+    one.min(other)..=one.max(other)
+}
+
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Verdict {
     Nothing,
     Found,
     Lucky,
     Wrong,
+    Hidden,
     Bounded,
     Withheld,
     Neither,
@@ -216,7 +236,13 @@ impl Verdict {
             Half::Exact(_) => Self::Lucky,
             Half::AtMost(value) if value < truth.least => Self::Wrong,
             Half::AtMost(_) => Self::Bounded,
-            Half::OneOf(one, other) if right(&one) || right(&other) => Self::Withheld,
+            // Where no answer passed there is no value to hold it against.
+            Half::OneOf(..) if truth.values.is_empty() => Self::Withheld,
+            Half::OneOf(one, other)
+                if truth.values.iter().any(|value| between(one, other).contains(value)) =>
+            {
+                Self::Withheld
+            }
             Half::OneOf(..) => Self::Neither,
         }
     }
@@ -227,6 +253,7 @@ impl Verdict {
             Self::Found => &mut tally.found,
             Self::Lucky => &mut tally.lucky,
             Self::Wrong => &mut tally.wrong,
+            Self::Hidden => &mut tally.hidden,
             Self::Bounded => &mut tally.bounded,
             Self::Withheld => &mut tally.withheld,
             Self::Neither => &mut tally.neither,

@@ -6,6 +6,7 @@
 //! which values are true, and whether one can be known at all from what passed.
 
 mod client;
+mod deaf;
 mod exchange;
 mod file;
 mod joined;
@@ -22,6 +23,7 @@ mod truth;
 mod way;
 mod witnessed;
 
+pub use deaf::Deafness;
 pub use file::{CaptureFile, CaptureFormat, CaptureLink};
 pub use joined::{JoinedJudge, WrongSection};
 pub use judge::{HalfTally, Judge, Wrong};

@@ -1,5 +1,6 @@
 //! What is true of a connection at a probe, and whether it can be known there.
 
+use super::deaf::Deafness;
 use super::exchange::Sent;
 use super::plan::{Course, Kind, Plan};
 use dwell_core::Nanos;
@@ -23,6 +24,8 @@ pub struct Truth {
     pub syn_data: u32,
     /// What is peculiar about it.
     pub labels: Vec<&'static str>,
+    /// Whether what passed shows that the tap misses something, if it does.
+    pub deafness: Option<Deafness>,
     /// From the probe to the server and back.
     pub server_half: HalfTruth,
     /// From the probe to the client and back.
@@ -65,27 +68,27 @@ pub enum WhyUnknown {
     Reset,
     /// Both ends opened.
     SimultaneousOpen,
-    /// What passed tells a value, and it is wrong. The generator makes no such connection.
+    /// What passed tells a value, and it is wrong: the tap missed what was really answered.
     Trap,
 }
 
 /// No host repeats a segment of a handshake sooner (RFC 6298, 2.1).
-const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
+pub(super) const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
 
 /// A segment that passed, and its place among those that were sent.
-struct Passing<'s> {
+pub(super) struct Passing<'s> {
     number: usize,
-    at: Nanos,
-    segment: Option<&'s Segment>,
-    sent: &'s Sent,
+    pub(super) at: Nanos,
+    pub(super) segment: Option<&'s Segment>,
+    pub(super) sent: &'s Sent,
 }
 
 impl Passing<'_> {
-    fn is(&self, kind: Kind) -> bool {
+    pub(super) fn is(&self, kind: Kind) -> bool {
         self.sent.kind == kind
     }
 
-    fn stamps(&self) -> Option<Timestamps> {
+    pub(super) fn stamps(&self) -> Option<Timestamps> {
         self.segment?.options.timestamps
     }
 
@@ -164,15 +167,11 @@ impl Truth {
             isn_client: plan.client.isn,
             syn_data,
             labels: plan.labels.clone(),
+            deafness: Deafness::of(plan, probe, &passed),
             server_half: server_half.checked(),
             client_half: client_half.checked(),
             total: total.checked(),
         }
-    }
-
-    /// Whether what passed proves what is not true.
-    pub(crate) fn is_trap(&self) -> bool {
-        self.halves().iter().any(|(_, half)| half.why == Some(WhyUnknown::Trap))
     }
 
     /// Its halves with their names.

@@ -1,6 +1,7 @@
 //! How spans are distributed: the share of them that is no longer than so much.
 
-use super::ink::{GREY, INK, LEGEND_ROW, PALE, SERIES, Swatch, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{LEGEND_ROW, SERIES, Swatch, legend};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -35,24 +36,8 @@ impl Panel for Cumulative {
         let (left, right) = (spans().fold(f64::MAX, f64::min), spans().fold(LEAST, f64::max));
         // Without curves there is an axis still, and a single value has room on both sides.
         let (left, right) = (left.min(right) / 1.3, right * 1.3);
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d((left..right).log_scale(), 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc(self.axis)
-            .y_desc("Share that is no longer")
-            .draw()?;
+        let mut chart = frame(&area).build_cartesian_2d((left..right).log_scale(), 0.0..1.0)?;
+        axes(&mut chart, self.axis, "Share that is no longer").draw()?;
         let mut told = Vec::new();
         // The later ones are thinner: where they lie on earlier ones, both are seen.
         for ((curve, colour), width) in self.curves.iter().zip(SERIES).zip([7, 4, 2].into_iter().cycle()) {

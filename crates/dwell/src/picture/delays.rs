@@ -1,6 +1,7 @@
 //! Delays of lone packets over the time of a run, both ways.
 
-use super::ink::{BLUE, GREY, INK, LEGEND_ROW, PALE, Swatch, VERMILLION, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{BLUE, LEGEND_ROW, Swatch, VERMILLION, legend};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -21,23 +22,8 @@ impl Panel for Delays {
         let points = || self.ways.iter().flatten();
         let right = points().map(|point| point.0).fold(1e-3, f64::max) * 1.02;
         let top = points().map(|point| point.1).fold(1.0, f64::max) * 1.1;
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..right, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Time since the first packet (s)")
-            .y_desc("Delay above the least, clocks as they are (µs)")
+        let mut chart = frame(&area).build_cartesian_2d(0.0..right, 0.0..top)?;
+        axes(&mut chart, "Time since the first packet (s)", "Delay above the least, clocks as they are (µs)")
             .draw()?;
         let names = ["to the host under test", "back from it"];
         let mut told = Vec::new();

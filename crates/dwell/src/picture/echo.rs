@@ -1,7 +1,8 @@
 //! One echo as papers/001 draws it (Figure 5), and how its times are spread (Figures 6 and 7).
 
+use super::axes::{axes, frame};
 use super::ink::{
-    BLUE, GREEN, GREY, INK, LEGEND_ROW, ORANGE, PALE, SERIES, SKY, Swatch, held, label, legend, plain,
+    BLUE, GREEN, INK, LEGEND_ROW, ORANGE, PALE, SERIES, SKY, Swatch, held, label, legend, plain,
 };
 use super::{Area, Panel};
 use anyhow::Result;
@@ -96,24 +97,8 @@ impl Panel for Instants {
         let right = sorted.iter().map(end).fold(1.0, f64::max) * 1.05;
         let rows = self.series.len().div_ceil(2) as u32;
         let (strip, area) = area.split_vertically(LEGEND_ROW * rows + 6);
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..right, 0.0..100.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Time (µs)")
-            .y_desc(format!("{} that took at most so long (%)", self.of))
-            .draw()?;
+        let mut chart = frame(&area).build_cartesian_2d(0.0..right, 0.0..100.0)?;
+        axes(&mut chart, "Time (µs)", format!("{} that took at most so long (%)", self.of)).draw()?;
         let mut told = Vec::new();
         for (((name, _), times), colour) in self.series.iter().zip(&sorted).zip(SERIES) {
             let share = 100.0 / times.len().max(1) as f64;

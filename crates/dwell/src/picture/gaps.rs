@@ -1,8 +1,7 @@
 //! The gap against the dispersion: both regimes, and the break between them.
 
-use super::ink::{
-    BLUE, GREEN, GREY, INK, LEGEND_ROW, PALE, Swatch, VERMILLION, bold, dashed, held, label, legend, plain,
-};
+use super::axes::{axes, frame};
+use super::ink::{BLUE, GREEN, INK, LEGEND_ROW, Swatch, VERMILLION, bold, dashed, held, legend};
 use super::{Area, Panel};
 use crate::waterfall::Extent;
 use anyhow::Result;
@@ -39,24 +38,8 @@ impl Panel for Gaps {
         let told = if outside > 0 { format!(" ({outside} lie outside)") } else { String::new() };
         let mut names = vec![(Swatch::Point(BLUE), format!("one of {} probes{told}", self.points.len()))];
         let (strip, area) = area.split_vertically(2 * LEGEND_ROW + 6);
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..right, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Dispersion that left the sender, x (µs)")
-            .y_desc("Gap at the receiver, G (µs)")
-            .draw()?;
+        let mut chart = frame(&area).build_cartesian_2d(0.0..right, 0.0..top)?;
+        axes(&mut chart, "Dispersion that left the sender, x (µs)", "Gap at the receiver, G (µs)").draw()?;
 
         let (low, high, at) = match self.stage {
             Extent::Value { value, low, high } => (low, high, Some(value)),

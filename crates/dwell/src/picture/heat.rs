@@ -1,6 +1,7 @@
 //! Heat map: how many packets had which latency, over the time of a run.
 
-use super::ink::{GREY, INK, PALE, VERMILLION, label, plain};
+use super::axes::{axes, frame};
+use super::ink::{INK, VERMILLION, label};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -30,28 +31,14 @@ impl Panel for Heat {
         let highest = (0..bins).rev().find(|bin| packets(*bin)).unwrap_or(lowest);
         let right = (self.slices.len() as f64 * self.width).max(1e-3);
         let most = self.slices.iter().flatten().copied().max().unwrap_or(1).max(1) as f64;
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .margin_right(28)
+        let mut chart = frame(area)
             .caption(
                 format!("{}: packets by latency; the darkest cell has {most}", self.name),
                 label(15, INK),
             )
             .x_label_area_size(48)
-            .y_label_area_size(72)
             .build_cartesian_2d(0.0..right, (self.edges[lowest]..self.edges[highest + 1]).log_scale())?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Time since the first packet (s)")
-            .y_desc("Time in this host (µs)")
-            .draw()?;
+        axes(&mut chart, "Time since the first packet (s)", "Time in this host (µs)").draw()?;
         let cells = self.slices.iter().enumerate().flat_map(|(slice, counts)| {
             let left = slice as f64 * self.width;
             (lowest..=highest).filter_map(move |bin| {

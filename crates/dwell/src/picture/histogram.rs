@@ -1,6 +1,7 @@
 //! Histogram of gaps before and after the filter of papers/000, section 2.3.
 
-use super::ink::{BLUE, GREY, INK, LEGEND_ROW, PALE, Swatch, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{BLUE, INK, LEGEND_ROW, Swatch, label, legend};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -59,26 +60,9 @@ impl Panel for Histogram {
             self.title.clone()
         };
         let (strip, area) = area.split_vertically(LEGEND_ROW + 6);
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .caption(caption, label(16, INK))
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(left..right, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Gap at the receiver, G (µs)")
-            .y_desc("Probes")
-            .draw()?;
+        let mut chart =
+            frame(&area).caption(caption, label(16, INK)).build_cartesian_2d(left..right, 0.0..top)?;
+        axes(&mut chart, "Gap at the receiver, G (µs)", "Probes").disable_x_mesh().draw()?;
         let grey = RGBColor(190, 190, 190);
         for (bins, colour) in [(&before, grey), (&after, BLUE)] {
             let bars = bins.iter().filter(|(bin, _)| **bin <= *last).map(|(bin, n)| {

@@ -1,5 +1,6 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
+mod axes;
 mod cumulative;
 mod delays;
 mod echo;

@@ -1,7 +1,8 @@
 //! The end link's capacity as a compound probe shows it, against the ratio of its packet sizes (Figure 16 of
 //! papers/000).
 
-use super::ink::{GREY, INK, LEGEND_ROW, PALE, SERIES, Swatch, bold, dashed, held, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{GREY, LEGEND_ROW, SERIES, Swatch, bold, dashed, held, legend, plain};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -38,23 +39,8 @@ impl Panel for Ratios {
         // Room above the capacity for the names of the bounds, one row each.
         let room = 0.06 * (self.series.iter().filter(|series| series.bound.is_some()).count() as f64 + 1.0);
         let top = self.capacity * (1.0 + room);
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(1.0..right, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Packet-size ratio, α = s_h / s_t")
-            .y_desc("End-link capacity that the pair shows (Mb/s)")
+        let mut chart = frame(&area).build_cartesian_2d(1.0..right, 0.0..top)?;
+        axes(&mut chart, "Packet-size ratio, α = s_h / s_t", "End-link capacity that the pair shows (Mb/s)")
             .draw()?;
         chart.draw_series([dashed(
             (1.0, self.capacity),

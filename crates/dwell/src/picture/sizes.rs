@@ -1,6 +1,7 @@
 //! The gap of back-to-back pairs against the size of the trailing packet: what a link sets is a line.
 
-use super::ink::{BLUE, GREY, INK, LEGEND_ROW, PALE, Swatch, VERMILLION, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{BLUE, LEGEND_ROW, Swatch, VERMILLION, legend};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -25,23 +26,8 @@ impl Panel for Sizes {
         let (strip, area) = area.split_vertically(LEGEND_ROW + 6);
         let right = self.points.iter().map(|point| point.0).fold(1.0, f64::max) * 1.05;
         let top = self.points.iter().map(|point| point.1).fold(0.1, f64::max) * 1.1;
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..right, 0.0..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
-            .y_label_formatter(&|y| plain(*y))
-            .x_desc("Size of the trailing packet on the wire, s_t (B)")
-            .y_desc("Gap at the receiver, G (µs)")
+        let mut chart = frame(&area).build_cartesian_2d(0.0..right, 0.0..top)?;
+        axes(&mut chart, "Size of the trailing packet on the wire, s_t (B)", "Gap at the receiver, G (µs)")
             .draw()?;
         let mut names = vec![(Swatch::Point(BLUE), format!("one of {} probes", self.points.len()))];
         if let Some((slope, name)) = &self.line {

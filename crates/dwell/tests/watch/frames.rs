@@ -90,6 +90,11 @@ pub(crate) fn unanswered(port: u16, at: u32) -> Vec<Frame> {
     vec![Frame { at, port, by_client: true, flags: SYN, sequence: 100, acknowledgment: 0, payload: 0 }]
 }
 
+/// One of each.
+pub(crate) fn some() -> Vec<Frame> {
+    [established(1_000, 0), refused(1_001, 100_000_000), unanswered(1_002, 200_000_000)].concat()
+}
+
 /// A request of 100 bytes and what follows, in a connection that is there: the server acknowledges after `server` ms and
 /// replies 30 ms after that with 200 bytes, which the client acknowledges after 6 ms. Request after request, `nth`.
 pub(crate) fn exchange(port: u16, at: u32, nth: u32, server: u32) -> Vec<Frame> {
@@ -110,6 +115,15 @@ pub(crate) fn exchange(port: u16, at: u32, nth: u32, server: u32) -> Vec<Frame> 
         frame(heard + 30 * MILLISECOND, false, replied, asked + 100, 200),
         frame(heard + 36 * MILLISECOND, true, asked + 100, replied + 200, 0),
     ]
+}
+
+/// A datagram from one of this host's ports to another.
+pub(crate) fn datagram(from: u16, to: u16, content: &[u8]) -> Vec<u8> {
+    let length = 8 + content.len() as u16;
+    let mut frame = packet(17, CLIENT, SERVER, length);
+    frame.extend([from, to, length, 0].into_iter().flat_map(u16::to_be_bytes));
+    frame.extend(content);
+    frame
 }
 
 /// The first packets of a QUIC connection: the server's half is 8 ms, the client's 3 ms.

@@ -2,8 +2,13 @@
 
 mod captures;
 mod continuous;
+mod flows;
 mod frames;
+mod misuse;
 mod outputs;
+mod prometheus;
+mod quic;
+mod running;
 mod wire;
 
 use std::path::Path;

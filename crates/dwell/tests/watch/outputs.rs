@@ -1,19 +1,11 @@
 //! The outputs beside JSON: each holds what JSON says.
 
-use crate::frames::{Frame, START, established, refused, unanswered, write};
-use crate::{dwell, folder, text};
+use crate::frames::{START, exchange, some, write};
+use crate::{dwell, folder, lines, text};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
-use std::fs::{self, File};
-use std::net::UdpSocket;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
-
-fn some() -> Vec<Frame> {
-    [established(1_000, 0), refused(1_001, 100_000_000), unanswered(1_002, 200_000_000)].concat()
-}
+use std::collections::HashMap;
+use std::fs::File;
 
 #[test]
 fn csv_has_a_line_of_names_and_empty_cells_for_what_is_not_known() {
@@ -61,92 +53,40 @@ fn parquet_has_the_same_with_nulls() {
 }
 
 #[test]
-fn ipfix_has_the_delays_of_exact_halves_alone() {
+fn round_trips_throughout_are_in_files_of_their_own_beside() {
     let here = folder();
-    write(&here.path().join("a.pcap"), &some());
-    let collector = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    collector.set_read_timeout(Some(Duration::from_secs(5))).expect("set");
-    let to = collector.local_addr().expect("bound").to_string();
-    let output = dwell(here.path(), &["watch", "a.pcap", "--ipfix", &to, "--probe", "edge"]);
+    write(&here.path().join("a.pcap"), &[some(), exchange(1_000, 300_000_000, 0, 14)].concat());
+    let asked = ["watch", "a.pcap", "--json", "--continuous", "--csv", "a.csv", "--parquet", "a.parquet"];
+    let output = dwell(here.path(), &asked);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let mut message = [0; 2_000];
-    let mut receive = || {
-        let length = collector.recv(&mut message).expect("a message");
-        assert_eq!(message[..2], [0, 10]);
-        assert_eq!(usize::from(u16::from_be_bytes([message[2], message[3]])), length);
-        message[16..length].to_vec()
+    let told = lines(&output);
+    let told: Vec<_> = told.iter().filter(|line| line["kind"] == "round-trips").collect();
+    assert!(told.len() >= 3, "{told:?}");
+    let mut reader = csv::Reader::from_path(here.path().join("a.round-trips.csv")).expect("a table");
+    let names = reader.headers().expect("names").clone();
+    let rows: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>().expect("lines");
+    assert_eq!(rows.len(), told.len());
+    let file = File::open(here.path().join("a.round-trips.parquet")).expect("a file");
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    let columns: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+    assert_eq!(columns.len(), told.len());
+    // `null` is an empty cell, and all else is what JSON says.
+    let said = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
     };
-    let templates = receive();
-    assert_eq!(templates[..2], [0, 2]);
-    // Client's delay, microseconds, of ntop: element 83, four bytes, enterprise 35632.
-    let element = [0x80, 83, 0, 4, 0, 0, 0x8b, 0x30];
-    assert!(templates.windows(8).any(|eight| eight == element));
-    let data = receive();
-    // IPv4 with both delays; one record: neither refused nor unanswered connections have one.
-    assert_eq!(data[..2], [1, 3]);
-    let record = &data[4..];
-    assert_eq!(record[..8], [10, 0, 0, 1, 192, 0, 2, 9]);
-    assert_eq!(record[8..14], [0x03, 0xe8, 0x01, 0xbb, 6, 0x12]);
-    let milliseconds = |at: usize| u64::from_be_bytes(record[at..at + 8].try_into().expect("eight"));
-    assert_eq!(
-        (milliseconds(14), milliseconds(22)),
-        (u64::from(START) * 1_000, u64::from(START) * 1_000 + 15)
-    );
-    let word = |at: usize| u32::from_be_bytes(record[at..at + 4].try_into().expect("four"));
-    assert_eq!([word(30), word(34), word(38), word(42)], [0, 5_000, 0, 10_000]);
-    assert_eq!(&record[46..51], b"\x04edge");
-    assert!(record.len() < 54, "one record, padded to a word");
-}
-
-/// nfcapd listens for what the command sends by `option`; what nfdump then says.
-fn collected(option: &str, here: &Path, format: &str) -> Option<String> {
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a socket").local_addr().expect("bound").port();
-    let port = free.to_string();
-    let flows = here.join("flows");
-    fs::create_dir(&flows).expect("a folder");
-    let listening = Command::new("nfcapd")
-        .args(["-b", "127.0.0.1", "-p", &port, "-w"])
-        .arg(&flows)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut listening) = listening else {
-        eprintln!("left out: nfcapd is not installed");
-        return None;
-    };
-    // The kernel tells who listens where.
-    let bound = |table: String| table.lines().any(|line| line.contains(&format!(":{free:04X} ")));
-    for _ in 0..100 {
-        if bound(fs::read_to_string("/proc/net/udp").expect("a table")) {
-            break;
+    for ((line, row), columns) in told.iter().zip(&rows).zip(&columns) {
+        // A field is shown as JSON has it.
+        let columns: HashMap<&String, String> =
+            columns.get_column_iter().map(|(name, field)| (name, field.to_string())).collect();
+        assert_eq!(names.len() + 1, line.as_object().expect("an object").len(), "{names:?}");
+        for (name, cell) in names.iter().zip(row) {
+            assert_eq!(cell, said(&line[name]), "{name} of {line}");
+            assert_eq!(columns[&name.to_owned()], line[name].to_string(), "{name} of {line}");
         }
-        thread::sleep(Duration::from_millis(50));
     }
-    let output = dwell(here, &["watch", "a.pcap", option, &format!("127.0.0.1:{port}")]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    thread::sleep(Duration::from_millis(300));
-    let id = nix::unistd::Pid::from_raw(listening.id() as i32);
-    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).expect("told to end");
-    listening.wait().expect("ended");
-    let told =
-        Command::new("nfdump").arg("-R").arg(&flows).args(["-q", "-o", format]).output().expect("nfdump");
-    Some(text(&told.stdout))
-}
-
-#[test]
-fn nfdump_reads_the_delays() {
-    let here = folder();
-    write(&here.path().join("a.pcap"), &some());
-    let Some(told) = collected("--netflow", here.path(), "fmt:%sa %sp %da %dp %cl %sl") else { return };
-    let words: Vec<&str> = told.split_whitespace().collect();
-    assert_eq!(words, ["10.0.0.1", "1000", "192.0.2.9", "443", "5.000", "10.000"], "{told}");
-}
-
-#[test]
-fn nfdump_reads_the_flows_of_ipfix() {
-    let here = folder();
-    write(&here.path().join("a.pcap"), &some());
-    let Some(told) = collected("--ipfix", here.path(), "fmt:%sa %sp %da %dp %pr") else { return };
-    let words: Vec<&str> = told.split_whitespace().collect();
-    assert_eq!(words, ["10.0.0.1", "1000", "192.0.2.9", "443", "TCP"], "{told}");
+    // Without it there are none.
+    let output = dwell(here.path(), &["watch", "a.pcap", "--csv", "b.csv"]);
+    assert!(output.status.success() && !here.path().join("b.round-trips.csv").exists());
 }

@@ -1,71 +1,15 @@
-//! On interfaces, in network namespaces of the test's own. It takes privileges; elsewhere it is left out.
+//! On interfaces.
 
+use crate::running::{apart, end, start, status, wait_until_it_watches};
 use crate::{dwell, folder, lines, text};
-use nix::sched::{CloneFlags, unshare};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use std::fs;
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// Runs `work` in a namespace that has a loopback and another interface, `other`; not at all where that is not
-/// permitted.
-fn apart(work: impl FnOnce() + Send) {
-    thread::scope(|scope| {
-        let worker = scope.spawn(|| {
-            let ip = |arguments: &str| {
-                let status = Command::new("ip").args(arguments.split(' ')).status();
-                status.is_ok_and(|status| status.success())
-            };
-            let made = unshare(CloneFlags::CLONE_NEWNET).is_ok()
-                && ip("link set lo up")
-                && ip("link add other type veth peer name peer")
-                && ip("link set other up");
-            if made { work() } else { eprintln!("left out: no network namespaces here") }
-        });
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-}
-
-/// Starts to watch; the command is inside this thread's namespace.
-fn start(folder: &Path, arguments: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
-    command.args(arguments).current_dir(folder).env("HOME", folder);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command runs")
-}
-
-const PATIENCE: Duration = Duration::from_secs(10);
-
-fn status(child: &Child) -> String {
-    fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default()
-}
-
-fn capabilities(child: &Child) -> Option<String> {
-    let status = status(child);
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    Some(line.trim().to_owned())
-}
-
-/// Waits until the command has given its privileges back: then it watches.
-fn wait_until_it_watches(child: &Child) {
-    let until = Instant::now() + PATIENCE;
-    while capabilities(child).is_some_and(|mask| !mask.trim_matches('0').is_empty()) {
-        assert!(Instant::now() < until, "it keeps its privileges");
-        thread::sleep(Duration::from_millis(5));
-    }
-    // The readers start after that.
-    thread::sleep(Duration::from_millis(300));
-}
-
-fn end(child: Child) -> Output {
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
-    child.wait_with_output().expect("ended")
-}
 
 const CONNECTIONS: usize = 50;
 
@@ -135,6 +79,8 @@ fn several_cores_see_the_same() {
         let told = lines(&output);
         assert_eq!(told.len(), CONNECTIONS, "{}", text(&output.stderr));
         assert!(told.iter().all(|line| line["quality"] == "exact"));
+        // And each packet once, though on a loopback it leaves and comes.
+        assert!(text(&output.stderr).contains("out of the ordinary: nothing"), "{}", text(&output.stderr));
     });
 }
 
@@ -247,5 +193,54 @@ fn round_trips_throughout_connections_are_told_live() {
         }
         let handshakes = told.iter().filter(|line| line["kind"].is_null()).count();
         assert_eq!(handshakes, 1, "{}", text(&output.stderr));
+    });
+}
+
+#[test]
+fn what_is_open_when_it_is_ended_is_told_as_unfinished() {
+    apart(|| {
+        let here = folder();
+        // Its queue takes one connection, and the kernel is silent to the next.
+        let full =
+            socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
+        bind(full.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0)).expect("bound");
+        listen(&full, Backlog::new(0).expect("a number")).expect("listens");
+        let address = TcpListener::from(full.try_clone().expect("another")).local_addr().expect("bound");
+        let child = start(here.path(), &["watch", "lo", "--json", "--csv", "a.csv"]);
+        wait_until_it_watches(&child);
+        let _taken = TcpStream::connect(address).expect("connected");
+        let second = TcpStream::connect_timeout(&address, Duration::from_millis(300));
+        assert!(second.is_err(), "there was room");
+        let output = end(child);
+        let (told, account) = (lines(&output), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{account}");
+        let of = |quality: &str| told.iter().filter(|line| line["quality"] == quality).count();
+        assert_eq!((told.len(), of("exact"), of("unfinished")), (2, 1, 1), "{told:?}");
+        let open = told.iter().find(|line| line["quality"] == "unfinished").expect("told");
+        assert!(open["server_half_ns"].is_null() && open["rtt_ns"].is_null(), "{open}");
+        assert!(account.contains("1 cut off"), "{account}");
+        let table = std::fs::read_to_string(here.path().join("a.csv")).expect("a table");
+        assert_eq!(table.lines().count(), 3, "{table}");
+    });
+}
+
+#[test]
+fn where_nobody_reads_any_more_it_ends() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let mut child = start(here.path(), &["watch", "lo", "--json"]);
+        wait_until_it_watches(&child);
+        drop(child.stdout.take());
+        connect(&listener);
+        let until = Instant::now() + Duration::from_secs(10);
+        let status = loop {
+            match child.try_wait().expect("asked") {
+                Some(status) => break status,
+                None => assert!(Instant::now() < until, "it watches on"),
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        assert!(status.success(), "{status}");
     });
 }

@@ -1,6 +1,6 @@
 //! Bursts of equal packets: the dispersion per packet of the path's narrowest link, or of the host.
 
-use super::{Dispersion, Trend, trend};
+use super::dispersion::{Dispersion, Trend, trend};
 use crate::report::Vantage;
 use crate::stats::histogram::Histogram;
 use crate::stats::quantile::{mean, median, quartiles, standard_deviation};

@@ -1,10 +1,7 @@
 //! What is kept of each of many flows, in a bounded place.
 
-use super::super::Endpoint;
+use super::super::{Endpoint, FlowSeed};
 use crate::unit::Nanos;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::net::IpAddr;
 
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
 const WAYS: usize = 4;
@@ -22,7 +19,7 @@ pub(super) struct Flow<T> {
 #[derive(Debug)]
 pub(super) struct Flows<T> {
     sets: Box<[[Option<Flow<T>>; WAYS]]>,
-    seed: RandomState,
+    seed: FlowSeed,
     patience: Nanos,
     forgotten: u64,
 }
@@ -32,7 +29,7 @@ impl<T: Default> Flows<T> {
         let sets = (flows / WAYS).max(1);
         Self {
             sets: (0..sets).map(|_| [const { None }; WAYS]).collect(),
-            seed: RandomState::new(),
+            seed: FlowSeed::random(),
             patience,
             forgotten: 0,
         }
@@ -43,11 +40,17 @@ impl<T: Default> Flows<T> {
         self.forgotten
     }
 
+    /// Whether anything is kept of the flow.
+    pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
+        let (ends, _) = sorted(from, to);
+        let mut ways = self.sets[self.set(from, to)].iter().flatten();
+        ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
+    }
+
     /// What is kept of the flow, and whether `from` is the lower of its two ends.
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
-        let is_low = from <= to;
-        let ends = if is_low { [*from, *to] } else { [*to, *from] };
-        let set = self.set(&ends);
+        let (ends, is_low) = sorted(from, to);
+        let set = self.set(from, to);
         let ways = &mut self.sets[set];
         let is_it = |way: &Option<Flow<T>>| way.as_ref().is_some_and(|flow| flow.ends == ends);
         let way = ways.iter().position(is_it).unwrap_or_else(|| {
@@ -68,21 +71,14 @@ impl<T: Default> Flows<T> {
         (&mut ways[way].insert(Flow { ends, touched: at, state }).state, is_low)
     }
 
-    /// Seeded, so that nobody can aim at one set.
-    fn set(&self, [low, high]: &[Endpoint; 2]) -> usize {
-        let mut hasher = self.seed.build_hasher();
-        match (low.address, high.address) {
-            (IpAddr::V4(low), IpAddr::V4(high)) => {
-                hasher.write_u64(u64::from(low.to_bits()) << 32 | u64::from(high.to_bits()));
-            }
-            _ => {
-                hasher.write(&low.octets());
-                hasher.write(&high.octets());
-            }
-        }
-        hasher.write_u32(u32::from(low.port) << 16 | u32::from(high.port));
-        (hasher.finish() % self.sets.len() as u64) as usize
+    fn set(&self, from: &Endpoint, to: &Endpoint) -> usize {
+        self.seed.of(from, to).0 as usize % self.sets.len()
     }
+}
+
+/// Both ends, the lower one first, and whether that is `from`.
+fn sorted(from: &Endpoint, to: &Endpoint) -> ([Endpoint; 2], bool) {
+    if from <= to { ([*from, *to], true) } else { ([*to, *from], false) }
 }
 
 #[cfg(test)]
@@ -98,6 +94,8 @@ mod tests {
     fn both_directions_are_one_flow_until_it_is_silent() {
         let mut flows = Flows::<u32>::new(64, Nanos(10));
         *flows.of(&end(1), &end(2), Nanos(0)).0 = 7;
+        assert!(flows.has(&end(2), &end(1), Nanos(10)) && !flows.has(&end(2), &end(1), Nanos(11)));
+        assert!(!flows.has(&end(1), &end(3), Nanos(0)));
         assert_eq!(flows.of(&end(2), &end(1), Nanos(10)), (&mut 7, false));
         assert_eq!(flows.of(&end(1), &end(2), Nanos(21)), (&mut 0, true));
     }

@@ -24,19 +24,18 @@ enum Header {
 }
 
 impl Header {
+    /// The bit that version 1 fixed tells nothing: ends that agree to (RFC 9287) set it at random.
     fn of(payload: &[u8]) -> Option<Self> {
         let first = *payload.first()?;
         if first & 0x80 == 0 {
-            return (first & 0x40 != 0).then_some(Self::Short { spin: first & 0x20 != 0 });
+            return Some(Self::Short { spin: first & 0x20 != 0 });
         }
         let version = u32::from_be_bytes(payload.get(1..5)?.try_into().ok()?);
         let kind = first >> 4 & 3;
-        let place = VERSIONS.iter().position(|known| *known == version);
-        match place {
-            _ if version == 0 => Some(Self::Long),
-            Some(place) if first & 0x40 != 0 && usize::from(kind) == place => Some(Self::Initial),
-            Some(_) if first & 0x40 != 0 => Some(Self::Long),
-            _ => None,
+        match VERSIONS.iter().position(|known| *known == version) {
+            Some(place) if usize::from(kind) == place => Some(Self::Initial),
+            Some(_) => Some(Self::Long),
+            None => (version == 0).then_some(Self::Long),
         }
     }
 }
@@ -125,6 +124,10 @@ impl Quic {
     pub fn see(&mut self, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
         let Datagram { at, from, to, payload, .. } = *datagram;
         let Some(header) = Header::of(payload) else { return };
+        // Of what is no QUIC, most looks like the middle of a connection.
+        if header != Header::Initial && !self.flows.has(&from, &to, at) {
+            return;
+        }
         let (connection, is_low) = self.flows.of(&from, &to, at);
         let by_client = connection.stage.client().map(|low| low == is_low);
         let end = by_client.map(End::of);

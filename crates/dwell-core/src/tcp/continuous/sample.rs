@@ -35,6 +35,15 @@ impl End {
     pub(super) const fn of(opened: bool) -> Self {
         if opened { Self::Client } else { Self::Server }
     }
+
+    /// Its name in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
 }
 
 /// What tells a round-trip time.
@@ -51,4 +60,18 @@ pub enum By {
     QuicHandshake,
     /// QUIC's spin bit (RFC 9000, 17.4).
     SpinBit,
+}
+
+impl By {
+    /// Its name in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timestamps => "timestamps",
+            Self::Acknowledgment => "acknowledgment",
+            Self::Response => "response",
+            Self::QuicHandshake => "quic-handshake",
+            Self::SpinBit => "spin-bit",
+        }
+    }
 }

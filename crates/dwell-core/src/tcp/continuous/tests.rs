@@ -215,6 +215,36 @@ fn the_spin_bit_gives_both_halves_once_it_has_spun_in_turn() {
 }
 
 #[test]
+fn a_fixed_bit_that_is_not_fixed_changes_nothing() {
+    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
+    let spun = (0..40).map(|n| {
+        let (turn, by_client) = (n / 2, n % 2 == 0);
+        (1_000 + turn * 450 + if by_client { 0 } else { 300 }, by_client, short(turn % 2 == 0))
+    });
+    let packets: Vec<_> = start.into_iter().chain(spun).collect();
+    let greased = |at: usize| {
+        let (when, by_client, mut bytes) = packets[at];
+        bytes[0] &= if at % 3 == 1 { !0x40 } else { !0 };
+        (when, by_client, bytes)
+    };
+    let greased: Vec<_> = (0..packets.len()).map(greased).collect();
+    let told = quic(&packets);
+    assert!(told.len() > 20, "{told:?}");
+    assert_eq!(quic(&greased), told);
+}
+
+#[test]
+fn what_is_no_quic_takes_no_place() {
+    let mut quic = Quic::new(FlowLimits { flows: 4, ..FlowLimits::default() });
+    for port in 0..1_000 {
+        let from = Endpoint { port, ..client() };
+        let datagram = Datagram { at: Nanos(0), from, to: server(), payload: &short(false), length: 5 };
+        quic.see(&datagram, &mut |sample| panic!("{sample:?}"));
+    }
+    assert_eq!(quic.forgotten(), 0);
+}
+
+#[test]
 fn a_bit_that_does_not_spin_gives_nothing() {
     let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
     let random = |n: i64| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;

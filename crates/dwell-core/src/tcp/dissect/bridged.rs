@@ -27,8 +27,8 @@ const fn type_or_length(number: u16) -> Layer {
 /// What Ethernet's type `number` names.
 pub(super) fn typed(number: u16, rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
     match number {
-        ip::V4 => ip::v4(rest),
-        ip::V6 => ip::v6(rest),
+        ip::V4 => ip::v4(rest).map(Layer::carried),
+        ip::V6 => ip::v6(rest).map(Layer::carried),
         // Tags of VLANs (IEEE 802.1Q, 802.1ad, and numbers used before that); Cisco's VN-Tag has two bytes more.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => Ok((type_or_length(rest.u16(2)?), rest.behind(4)?)),
         0x8926 => Ok((type_or_length(rest.u16(4)?), rest.behind(6)?)),

@@ -2,7 +2,7 @@
 
 use super::Skipped;
 use super::ip;
-use super::layer::{Carried, Layer};
+use super::layer::Carried;
 use super::rest::Rest;
 use crate::tcp::{Endpoint, Unreachable};
 use crate::unit::Nanos;
@@ -24,11 +24,11 @@ pub(super) fn v6(at: Nanos, rest: Rest<'_>) -> Result<Unreachable, Skipped> {
     }
 }
 
-type Reader = for<'a> fn(Rest<'a>) -> Result<(Layer, Rest<'a>), Skipped>;
+type Reader = for<'a> fn(Rest<'a>) -> Result<(Carried, Rest<'a>), Skipped>;
 
 /// What a message quotes: an IP header and at least 8 bytes, which are the ports and the sequence number.
 fn quoted(at: Nanos, rest: Rest<'_>, read: Reader) -> Result<Unreachable, Skipped> {
-    let (Layer::Transport(Carried { from, to, protocol: 6, .. }), rest) = read(rest)? else {
+    let (Carried { from, to, protocol: 6, .. }, rest) = read(rest)? else {
         return Err(Skipped::NotTcp);
     };
     Ok(Unreachable {

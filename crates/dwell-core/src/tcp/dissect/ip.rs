@@ -1,7 +1,7 @@
 //! IP of both versions.
 
 use super::Skipped;
-use super::layer::{Carried, Layer};
+use super::layer::Carried;
 use super::rest::Rest;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ pub(super) const V4: u16 = 0x0800;
 pub(super) const V6: u16 = 0x86dd;
 
 /// A packet of whichever version it says.
-pub(super) fn either(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
+pub(super) fn either(rest: Rest<'_>) -> Result<(Carried, Rest<'_>), Skipped> {
     match rest.u8(0)? >> 4 {
         4 => v4(rest),
         6 => v6(rest),
@@ -20,7 +20,8 @@ pub(super) fn either(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
 }
 
 /// A packet of version 4.
-pub(super) fn v4(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
+#[inline]
+pub(super) fn v4(rest: Rest<'_>) -> Result<(Carried, Rest<'_>), Skipped> {
     let bytes: [u8; 20] = rest.array(0)?;
     let header = usize::from(bytes[0] & 0x0f) * 4;
     let told = usize::from(u16::from_be_bytes([bytes[2], bytes[3]]));
@@ -40,11 +41,12 @@ pub(super) fn v4(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
         protocol: bytes[9],
         in_part: fragment & 0x2000 != 0,
     };
-    Ok((Layer::Transport(carried), rest.only(length).behind(header)?))
+    Ok((carried, rest.only(length).behind(header)?))
 }
 
 /// A packet of version 6, with its extension headers.
-pub(super) fn v6(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
+#[inline]
+pub(super) fn v6(rest: Rest<'_>) -> Result<(Carried, Rest<'_>), Skipped> {
     let bytes: [u8; 40] = rest.array(0)?;
     if bytes[0] >> 4 != 6 {
         return Err(Skipped::Malformed);
@@ -82,7 +84,7 @@ pub(super) fn v6(rest: Rest<'_>) -> Result<(Layer, Rest<'_>), Skipped> {
             }
             // Authentication.
             51 => 8 + usize::from(rest.u8(1)?) * 4,
-            _ => return Ok((Layer::Transport(carried), rest)),
+            _ => return Ok((carried, rest)),
         };
         carried.protocol = rest.u8(0)?;
         rest = rest.behind(length)?;

@@ -55,10 +55,15 @@ impl Layer {
             Self::Llc => bridged::llc(rest)?,
             Self::Wifi => wireless::wifi(rest, 1)?,
             Self::Ppp => ppp::ppp(rest)?,
-            Self::Ip => ip::either(rest)?,
+            Self::Ip => ip::either(rest).map(Self::carried)?,
             Self::Transport(carried) => return carried.next(at, rest),
         };
         Ok(Next::Within(layer, rest))
+    }
+
+    /// What an IP packet carries, and the rest behind its headers.
+    pub(super) const fn carried((carried, rest): (Carried, Rest<'_>)) -> (Self, Rest<'_>) {
+        (Self::Transport(carried), rest)
     }
 }
 

@@ -3,14 +3,20 @@
 use super::super::{Half, Segment};
 use crate::unit::Nanos;
 
-/// Two equal segments closer than this are one that was seen twice. No sender repeats so soon: the first time-out is
-/// 1 s (RFC 6298, 2.1), Linux' shortest 200 ms; the copies of a mirror, or of a router's two sides, come within a few
-/// milliseconds at most.
+/// Two equal SYNs closer than this are one that was seen twice. No sender repeats so soon: the first time-out is 1 s
+/// (RFC 6298, 2.1), Linux' shortest 200 ms; the copies of a mirror, or of a router's two sides, come within a few
+/// milliseconds at most. Of two equal SYN/ACKs one may answer a SYN, the other be sent by the server's timer: they are
+/// one where a SYN was seen twice.
 const COPY: Nanos = Nanos::from_millis(10);
 
 /// An answer that took so long may be a repetition, of which the first was lost before it came here: its sender's first
 /// time-out is 1 s (RFC 6298, 2.1), and a timer may be a little early.
 pub(super) const TIMEOUT: Nanos = Nanos::from_millis(990);
+
+/// Of two that pass closer than this the second may overtake the first behind the probe. Then the answer to the first
+/// names the second, which its sender has heard by then. A server's answer to a repeated SYN and what its own timer
+/// repeats are that close.
+const OVERTAKING: Nanos = Nanos::from_millis(200);
 
 /// The segments of one kind that ask for the same answer: a SYN, or a SYN/ACK, and its repetitions.
 #[derive(Copy, Clone, Debug, Default)]
@@ -27,6 +33,8 @@ pub(super) struct Asked {
     stamped: bool,
     /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
     telling: bool,
+    /// The last one came too long after the one before it to overtake it.
+    apart: bool,
 }
 
 /// Which of those that asked was answered.
@@ -63,6 +71,7 @@ impl Asked {
             repeated: false,
             stamped: value.is_some(),
             telling: value.is_some(),
+            apart: true,
         }
     }
 
@@ -87,9 +96,18 @@ impl Asked {
         }
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.telling &= value.is_some_and(|value| is_newer(value, self.newest_value));
+        self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
+        self.count = self.count.saturating_add(1);
+        self.repeated = true;
+    }
+
+    /// The newest was one more, although it equals the one before it.
+    pub(super) fn another_like_it(&mut self, at: Nanos) {
+        self.newest = at;
+        self.telling = false;
         self.count = self.count.saturating_add(1);
         self.repeated = true;
     }
@@ -123,7 +141,7 @@ impl Asked {
         // Some send no echo but 0, which then names nothing.
         match (self.count, echo.filter(|echo| *echo != 0 || self.newest_value == 0)) {
             (0, _) => Which::Unknown,
-            (_, Some(echo)) if self.telling && echo == self.newest_value => Which::Newest,
+            (_, Some(echo)) if self.telling && echo == self.newest_value && self.apart => Which::Newest,
             (_, Some(echo)) if self.telling && is_newer(echo, self.newest_value) => Which::Later,
             (_, Some(echo)) if self.telling && is_newer(self.first_value, echo) => Which::Unseen,
             _ if self.repeated => Which::Any,

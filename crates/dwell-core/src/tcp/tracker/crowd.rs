@@ -1,8 +1,6 @@
 //! Who has suspiciously many handshakes in progress.
 
-use super::super::Endpoint;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use super::super::{Endpoint, FlowSeed};
 use std::net::IpAddr;
 
 const BUCKETS: usize = 4096;
@@ -11,7 +9,7 @@ const BUCKETS: usize = 4096;
 /// fall together count as one.
 #[derive(Debug)]
 pub(super) struct Crowds {
-    seed: RandomState,
+    seed: FlowSeed,
     servers: Box<[u32]>,
     clients: Box<[u32]>,
     /// More than so many are a crowd.
@@ -29,11 +27,11 @@ impl Crowds {
     pub(super) fn new(handshakes: usize) -> Self {
         let none = || vec![0; BUCKETS].into_boxed_slice();
         let many = u32::try_from(handshakes / 64).unwrap_or(u32::MAX);
-        Self { seed: RandomState::new(), servers: none(), clients: none(), many }
+        Self { seed: FlowSeed::random(), servers: none(), clients: none(), many }
     }
 
     pub(super) fn enter(&mut self, client: &Endpoint, server: &Endpoint) -> Places {
-        let bucket = |number: u64| (self.seed.hash_one(number) % BUCKETS as u64) as u16;
+        let bucket = |number: u64| (self.seed.number(number).0 % BUCKETS as u32) as u16;
         let places = Places { server: bucket(host(server)), client: bucket(network(client)) };
         self.servers[usize::from(places.server)] += 1;
         self.clients[usize::from(places.client)] += 1;

@@ -28,10 +28,8 @@ impl Tracker {
                     self.hold(place, third);
                 }
                 // A SYN/ACK may pass yet. Whichever it is, what was sent first is nearest to the answer.
-                (Class::Held, Some(early)) if progress.awaits_answer() => {
-                    if third.at < early {
-                        self.table.at_mut(place).early = Some(third);
-                    }
+                (Class::Held, Some(_)) if progress.awaits_answer() => {
+                    self.table.at_mut(place).hear_another(third);
                 }
                 // The ACK was sent before the data after it, and before what the server sent then.
                 (Class::Held, Some(later)) if later < third.at => {
@@ -69,7 +67,7 @@ impl Tracker {
     /// What an RST makes of a handshake; `None` if it is not meant.
     fn refusal(&self, place: Place, reset: &Segment) -> Option<Handshake> {
         let progress = self.table.at(place);
-        let mut ended = progress.clone();
+        let mut ended = progress.settled();
         ended.flags.set(Flag::Reset);
         let by_client = progress.is_client(&reset.from);
         let is_ack = reset.flags.has(TcpFlags::ACK);
@@ -88,9 +86,9 @@ impl Tracker {
             }
             Class::Stray | Class::Answered if by_client => {
                 // The client's kernel, in answer to the SYN/ACK; a program, later; or a firewall in its name.
-                let bound = progress.answers.at_most(progress.answers.answered(echo(reset)), reset.at);
-                let is_doubtful = progress.doubtful && !progress.answers.is_named(echo(reset));
-                let half = if is_doubtful { Half::Unknown } else { bound };
+                let bound = ended.answers.at_most(ended.answers.answered(echo(reset)), reset.at);
+                let is_doubtful = ended.doubtful && !ended.answers.is_named(echo(reset));
+                let half = if is_doubtful || ended.deaf { Half::Unknown } else { bound };
                 progress.client_ahead(reset).map(|_| ended.handshake(Ending::Refused, half))
             }
             Class::Stray | Class::Answered => {
@@ -119,7 +117,7 @@ impl Tracker {
     fn unreachable(&self, place: Place, unreachable: &Unreachable) -> Option<Handshake> {
         let progress = self.table.at(place);
         let by_client = progress.is_client(&unreachable.from);
-        let mut ended = progress.clone();
+        let mut ended = progress.settled();
         ended.flags.set(Flag::RefusedByIcmp);
         match self.table.class(place) {
             Class::Unanswered if by_client => {
@@ -128,7 +126,7 @@ impl Tracker {
                     .then(|| ended.handshake(Ending::Refused, Half::Unknown))
             }
             Class::Answered | Class::Stray if !by_client => {
-                let half = progress.answers.since(progress.answers.answered(None), unreachable.at);
+                let half = ended.answers.since(ended.answers.answered(None), unreachable.at);
                 (unreachable.sequence == progress.isn_server).then(|| ended.handshake(Ending::Refused, half))
             }
             _ => None,

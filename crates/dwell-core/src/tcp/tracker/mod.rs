@@ -20,7 +20,7 @@ pub(super) use asked::is_newer;
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, FlowHash, Half, Handshake, Segment, TcpFlags};
+use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
 use progress::Progress;
@@ -43,6 +43,12 @@ impl Tracker {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { table: Table::new(limits.handshakes), patience: limits.patience, counts: Counts::default() }
+    }
+
+    /// The keys of its flows' hashes.
+    #[must_use]
+    pub const fn seed(&self) -> &FlowSeed {
+        self.table.seed()
     }
 
     /// Whether a segment of this flow, without SYN and RST, may matter to a handshake in progress. It may say yes of one
@@ -155,12 +161,12 @@ impl Tracker {
 
     /// What is known of one that is held.
     fn held(&self, place: Place) -> Handshake {
-        let progress = self.table.at(place);
+        let progress = self.table.at(place).settled();
         match progress.early {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
                 let bound = answers.at_most(answers.answered(None), early.at);
-                let half = if progress.doubtful { Half::Unknown } else { bound };
+                let half = if progress.doubtful || progress.deaf { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
             Some(early) => progress.established(early),

@@ -28,15 +28,28 @@ impl Tracker {
             return;
         }
         match class {
-            Class::Stray if progress.was_asked_by(syn) => {
+            Class::Over
+                if progress.is_without_syn()
+                    && (progress.was_asked_by(syn) || progress.is_repeated_bare(syn)) =>
+            {
+                self.counts.late += 1;
+            }
+            Class::Stray | Class::Held if progress.is_without_syn() && progress.was_asked_by(syn) => {
                 progress.late_syn(syn);
-                self.touch(place, syn.at, Class::Answered);
+                if class == Class::Stray {
+                    self.touch(place, syn.at, Class::Answered);
+                }
+            }
+            Class::Stray | Class::Held if progress.is_without_syn() && progress.is_repeated_bare(syn) => {
+                progress.repeated_bare(syn);
+                self.counts.repeated_syns += 1;
             }
             _ if syn.sequence != progress.isn_client => {
                 self.replace(place, Progress::opened(syn), Class::Unanswered, take);
             }
             Class::Over => self.counts.late += 1,
             _ if progress.syns.is_copy(syn) => {
+                progress.mirrored = true;
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
@@ -75,6 +88,10 @@ impl Tracker {
             self.counts.late += 1;
             return;
         }
+        if progress.is_client(&answer.from) && answer.sequence == progress.isn_client {
+            // It answers a SYN of the other's, which did not pass: whatever passes then answers what is not known.
+            progress.skewed = true;
+        }
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
             if progress.acknowledges_previous(answer) {
@@ -99,16 +116,15 @@ impl Tracker {
                 progress.answered(answer);
                 self.touch(place, answer.at, class);
             }
-            // Where a SYN was sent again, its answer and what the server's timer repeats come at nearly the same time.
             Class::Stray | Class::Answered
-                if !progress.may_be_repeated() && progress.answers.is_copy(answer) =>
+                if progress.seen_again.is_none() && progress.answers.is_copy(answer) =>
             {
+                progress.seen_again = Some(answer.at);
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
             Class::Stray | Class::Answered => {
-                progress.answers.again(answer);
-                progress.flags.set(Flag::SynAckRepeated);
+                progress.answered_again(answer);
                 self.counts.repeated_syn_acks += 1;
                 self.touch(place, answer.at, class);
             }
@@ -121,11 +137,11 @@ impl Tracker {
         let Some(early) = progress.early else { return };
         if progress.answers.count() > 0 {
             if answer.at <= early.at && answer.sequence == progress.isn_server {
-                progress.answers.again(answer);
-                progress.flags.set(Flag::SynAckRepeated);
+                progress.answered_again(answer);
                 progress.flags.set(Flag::OutOfOrder);
                 self.counts.repeated_syn_acks += 1;
             } else {
+                progress.spare_answers = progress.spare_answers.saturating_add(1);
                 self.counts.late += 1;
             }
             return;
@@ -163,7 +179,8 @@ impl Tracker {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }
-        by.previous = Some(self.table.at(place).isn_client);
+        let old = self.table.at(place);
+        (by.previous, by.previous_data) = (Some(old.isn_client), old.syn_data);
         self.drop_out(place, take);
         self.keep(by, class, take);
     }

@@ -36,25 +36,31 @@ impl Progress {
 
     /// The handshake, which this segment of the client's ended.
     pub(super) fn established(&self, third: Early) -> Handshake {
-        let mut ended = self.clone();
+        let mut ended = self.settled();
         ended.early = Some(third);
         if third.what == What::Data {
             ended.flags.set(Flag::AckWithData);
         }
-        let asked = if self.answers.count() == 0 { &self.syns } else { &self.answers };
+        let asked = if ended.answers.count() == 0 { &ended.syns } else { &ended.answers };
         // The SYN's own time stamp says nothing of an ACK's echo of the server's.
-        let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
-        let is_doubtful = self.answers.count() > 0 && self.doubtful && !asked.is_named(third.echo);
+        let which = asked.answered(third.echo.filter(|_| ended.answers.count() > 0));
+        let is_doubtful = ended.answers.count() > 0 && ended.doubtful && !asked.is_named(third.echo);
         // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
-        let may_be_later = self.answers.count() == 0 && self.has_syn_data();
+        let may_be_later = ended.answers.count() == 0 && ended.has_syn_data();
         let half = match asked.since(which, third.at) {
+            _ if ended.deaf && ended.answers.count() > 0
+                || ended.server_heard && ended.answers.count() == 0 =>
+            {
+                Half::Unknown
+            }
             _ if third.what != What::Ack && is_doubtful => Half::Unknown,
             Half::Unknown => asked.at_most(which, third.at),
             _ if third.what != What::Ack || may_be_later => asked.at_most(which, third.at),
             half => half,
         };
-        if self.answers.count() == 0 {
-            return Handshake { total: half, ..ended.handshake(Ending::Established, Half::Unknown) };
+        if ended.answers.count() == 0 {
+            let total = if ended.skewed { Half::Unknown } else { half };
+            return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
         }
         if self.answers.last().is_some_and(|last| third.at < last) {
             // An ACK stamped before its SYN/ACK. Where it passed before it as well, one direction reaches the probe

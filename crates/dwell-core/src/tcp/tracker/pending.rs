@@ -19,6 +19,7 @@ impl Pending {
         flow.0 as usize % COUNTERS
     }
 
+    #[inline]
     pub(super) fn has(&self, flow: FlowHash) -> bool {
         self.0[Self::place(flow)] != 0
     }

@@ -1,7 +1,7 @@
 //! One handshake in progress.
 
 use super::super::{Endpoint, Flag, Flags, Half, Segment, TcpFlags};
-use super::asked::{Asked, TIMEOUT};
+use super::asked::{Asked, TIMEOUT, Which};
 use super::early::{Early, What};
 use crate::unit::Nanos;
 
@@ -25,7 +25,7 @@ pub(super) struct Progress {
     /// TSecr of the (first) SYN/ACK.
     answer_echo: Option<u32>,
     /// Bytes of data on the SYN.
-    syn_data: u16,
+    pub(super) syn_data: u16,
     /// How many of them the SYN/ACK acknowledges.
     syn_data_taken: u16,
     /// Bytes of data on the SYN/ACK.
@@ -33,6 +33,18 @@ pub(super) struct Progress {
     pub(super) flags: Flags,
     /// The client's number of the connection that these ports had before.
     pub(super) previous: Option<u32>,
+    /// Bytes of data on its SYN.
+    pub(super) previous_data: u16,
+    /// A SYN was seen twice: this probe stands at a mirror, and each segment is.
+    pub(super) mirrored: bool,
+    /// When the SYN/ACK was seen again: a mirror's copy, or another one.
+    pub(super) seen_again: Option<Nanos>,
+    /// SYN/ACKs that passed after the client's ACK, of which each may make the client send another.
+    pub(super) spare_answers: u8,
+    /// The server's direction passes here, and its SYN/ACK has not been heard.
+    pub(super) server_heard: bool,
+    /// What passed shows that an answer of the server's was not heard: what the client answers is not known.
+    pub(super) deaf: bool,
     /// The SYN/ACK may repeat one that did not pass here: what follows it is not later than its answer for certain.
     pub(super) doubtful: bool,
     /// Its segments contradict each other in time: no half can be trusted.
@@ -66,6 +78,12 @@ impl Progress {
             answer_data: 0,
             flags: Flags::default(),
             previous: None,
+            previous_data: 0,
+            mirrored: false,
+            seen_again: None,
+            spare_answers: 0,
+            server_heard: false,
+            deaf: false,
             doubtful: true,
             skewed: false,
         };
@@ -136,12 +154,33 @@ impl Progress {
 
     /// Whether it acknowledges the SYN of the connection that these ports had before.
     pub(super) fn acknowledges_previous(&self, segment: &Segment) -> bool {
-        self.previous.is_some_and(|isn| segment.acknowledgment == isn.wrapping_add(1))
+        let beyond = |isn: u32| segment.acknowledgment.wrapping_sub(isn.wrapping_add(1));
+        self.previous.is_some_and(|isn| beyond(isn) <= u32::from(self.previous_data))
+    }
+
+    /// Whether no SYN of it has passed.
+    pub(super) const fn is_without_syn(&self) -> bool {
+        self.syns.count() == 0
     }
 
     /// Whether a SYN is the one that the SYN/ACK, which passed before it, answers.
     pub(super) fn was_asked_by(&self, syn: &Segment) -> bool {
         self.isn_client.wrapping_sub(syn.sequence) <= u32::from(data(syn))
+    }
+
+    /// Whether a SYN without data repeats the one, with data, that the SYN/ACK answers (RFC 7413, 4.1.3).
+    pub(super) fn is_repeated_bare(&self, syn: &Segment) -> bool {
+        syn.payload == 0 && (1..=u32::from(u16::MAX)).contains(&self.isn_client.wrapping_sub(syn.sequence))
+    }
+
+    /// That SYN: which of them was answered is not known.
+    pub(super) fn repeated_bare(&mut self, syn: &Segment) {
+        self.note(syn);
+        self.flags.set(Flag::FastOpen);
+        self.flags.set(Flag::SynRepeated);
+        self.syn_data = self.isn_client.wrapping_sub(syn.sequence) as u16;
+        self.syn_data_taken = self.syn_data;
+        self.isn_client = syn.sequence;
     }
 
     /// The SYN passes after its SYN/ACK.
@@ -161,6 +200,7 @@ impl Progress {
         self.isn_server = answer.sequence;
         self.answer_data = data(answer);
         self.answer_echo = echo(answer);
+        self.seen_again = None;
         if self.answers.count() == 0 {
             self.answers = Asked::once(answer);
         } else {
@@ -174,9 +214,41 @@ impl Progress {
         self.syns.is_repeated() || self.answers.is_repeated()
     }
 
-    /// Whether something was sent again, or its answer came so late that it may have been, unseen.
+    /// Whether something was sent again, or may have been, unseen.
     pub(super) fn may_be_repeated(&self) -> bool {
-        self.was_repeated() || self.syns.count() > 0 && self.doubtful
+        self.was_repeated() || self.doubtful || self.seen_again.is_some()
+    }
+
+    /// The SYN/ACK once more.
+    pub(super) fn answered_again(&mut self, answer: &Segment) {
+        *self = self.settled();
+        self.deaf |= self.syns.answered(echo(answer)) == Which::Later;
+        self.answers.again(answer);
+        self.flags.set(Flag::SynAckRepeated);
+        self.note_uncaused(answer.at);
+    }
+
+    /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
+    pub(super) fn settled(&self) -> Self {
+        let mut settled = self.clone();
+        if let Some(at) = settled.seen_again.take().filter(|_| !self.mirrored) {
+            settled.answers.another_like_it(at);
+            settled.flags.set(Flag::SynAckRepeated);
+            settled.note_uncaused(at);
+        }
+        settled
+    }
+
+    /// A single SYN makes a server send one SYN/ACK within a time-out. If there is another, a SYN was not heard, and
+    /// either may be the answer to the one that was.
+    fn note_uncaused(&mut self, at: Nanos) {
+        let since = self.syns.first().map(|syn| at - syn).filter(|since| *since < TIMEOUT);
+        if let Some(since) = since.filter(|_| !self.syns.is_repeated()) {
+            self.doubtful = true;
+            if let Half::Exact(one) = self.server_half {
+                self.server_half = Half::OneOf(one.min(since), one.max(since));
+            }
+        }
     }
 
     /// Whether a SYN/ACK, or another one, is to be expected.
@@ -236,10 +308,26 @@ impl Progress {
         if acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) >= FIRST_WINDOW {
             return;
         }
+        self.server_heard = true;
         match &mut self.early {
             Some(early) if early.what == What::Ack && at < early.at => early.what = What::Later,
             Some(_) => {}
             None => self.early = Some(Early { at, echo: None, acknowledgment, what: What::Server }),
+        }
+    }
+
+    /// The client's first segment is held, and this is one more of its.
+    pub(super) fn hear_another(&mut self, third: Early) {
+        let Some(first) = self.early else { return };
+        if third.at < first.at {
+            self.early = Some(third);
+        }
+        let is_copy = self.mirrored && Asked::is_copy_at(first.at, third.at);
+        if first.what == What::Ack && third.what == What::Ack && !is_copy {
+            // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
+            let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;
+            self.deaf |= is_newest && self.spare_answers == 0;
+            self.spare_answers = self.spare_answers.saturating_sub(1);
         }
     }
 

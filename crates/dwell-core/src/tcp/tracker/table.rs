@@ -1,12 +1,9 @@
 //! Where handshakes are kept: found by their ends, ordered by age.
 
-use super::super::{Endpoint, FlowHash};
+use super::super::{Endpoint, FlowHash, FlowSeed};
 use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
-use std::net::IpAddr;
 
 /// How far a handshake is. Nobody of one class takes a place from another class that has no more than its share.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -43,21 +40,22 @@ const NONE: u32 = u32::MAX;
 /// When places are sought for others: so many of the oldest are looked at for one of a crowd.
 const LOOKED_AT: usize = 16;
 
+/// What finds a handshake and orders it. Apart from what is known of it, so that it stays in a core's own cache:
+/// whoever is moved among others of its age touches these too.
 #[derive(Debug)]
 struct Node {
-    progress: Progress,
-    crowd: Places,
-    class: Class,
-    bucket: u32,
+    flow: FlowHash,
     /// The next in the bucket, or the next free place.
     chain: u32,
     older: u32,
     younger: u32,
+    crowd: Places,
+    class: Class,
 }
 
 /// What one handshake takes.
 #[cfg(test)]
-pub(super) const PLACE_BYTES: usize = size_of::<Node>();
+pub(super) const PLACE_BYTES: usize = size_of::<Node>() + size_of::<Progress>();
 
 #[derive(Copy, Clone, Debug)]
 struct Ages {
@@ -74,11 +72,13 @@ pub(super) struct Place(u32);
 #[derive(Debug)]
 pub(super) struct Table {
     nodes: Vec<Node>,
+    /// What is known of each, in the same places.
+    known: Vec<Progress>,
     buckets: Box<[u32]>,
     free: u32,
     ages: [Ages; Class::ALL.len()],
     places: u32,
-    seed: RandomState,
+    seed: FlowSeed,
     crowds: Crowds,
     pending: Pending,
 }
@@ -89,26 +89,33 @@ impl Table {
         Self {
             // What is not used takes no memory: it is not touched.
             nodes: Vec::with_capacity(places as usize),
+            known: Vec::with_capacity(places as usize),
             buckets: vec![NONE; (places as usize).next_power_of_two()].into_boxed_slice(),
             free: NONE,
             ages: [Ages { oldest: NONE, youngest: NONE, count: 0 }; Class::ALL.len()],
             places,
-            seed: RandomState::new(),
+            seed: FlowSeed::random(),
             crowds: Crowds::new(handshakes),
             pending: Pending::new(),
         }
     }
 
+    pub(super) const fn seed(&self) -> &FlowSeed {
+        &self.seed
+    }
+
+    #[inline]
     pub(super) fn pending(&self, flow: FlowHash) -> bool {
         self.pending.has(flow)
     }
 
     /// The handshake between these two, whichever is the client.
     pub(super) fn find(&self, one: &Endpoint, other: &Endpoint) -> Option<Place> {
-        let mut at = self.buckets[self.bucket(one, other) as usize];
+        let flow = self.seed.of(one, other);
+        let mut at = self.buckets[self.bucket(flow)];
         while at != NONE {
             let node = &self.nodes[at as usize];
-            if node.progress.is_between(one, other) {
+            if node.flow == flow && self.known[at as usize].is_between(one, other) {
                 return Some(Place(at));
             }
             at = node.chain;
@@ -117,11 +124,11 @@ impl Table {
     }
 
     pub(super) fn at(&self, place: Place) -> &Progress {
-        &self.nodes[place.0 as usize].progress
+        &self.known[place.0 as usize]
     }
 
     pub(super) fn at_mut(&mut self, place: Place) -> &mut Progress {
-        &mut self.nodes[place.0 as usize].progress
+        &mut self.known[place.0 as usize]
     }
 
     pub(super) fn class(&self, place: Place) -> Class {
@@ -160,21 +167,24 @@ impl Table {
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
     pub(super) fn insert(&mut self, progress: Progress, class: Class) {
         let (client, server) = progress.ends();
-        let bucket = self.bucket(client, server);
+        let flow = self.seed.of(client, server);
+        let bucket = self.bucket(flow);
         let crowd = self.crowds.enter(client, server);
-        self.pending.add(FlowHash::of(client, server));
-        let chain = self.buckets[bucket as usize];
-        let node = Node { progress, crowd, class, bucket, chain, older: NONE, younger: NONE };
+        self.pending.add(flow);
+        let chain = self.buckets[bucket];
+        let node = Node { flow, chain, older: NONE, younger: NONE, crowd, class };
         let at = if self.free == NONE {
             self.nodes.push(node);
+            self.known.push(progress);
             self.nodes.len() as u32 - 1
         } else {
             let at = self.free;
             self.free = self.nodes[at as usize].chain;
             self.nodes[at as usize] = node;
+            self.known[at as usize] = progress;
             at
         };
-        self.buckets[bucket as usize] = at;
+        self.buckets[bucket] = at;
         self.append(at, class);
     }
 
@@ -192,8 +202,7 @@ impl Table {
     fn leave(&mut self, place: Place) {
         let node = &self.nodes[place.0 as usize];
         if node.class != Class::Over {
-            let (client, server) = node.progress.ends();
-            self.pending.remove(FlowHash::of(client, server));
+            self.pending.remove(node.flow);
             self.crowds.leave(node.crowd);
         }
     }
@@ -204,7 +213,7 @@ impl Table {
         self.leave(place);
         self.unlink(at);
         let node = &self.nodes[at as usize];
-        let (chain, bucket) = (node.chain, node.bucket as usize);
+        let (chain, bucket) = (node.chain, self.bucket(node.flow));
         let mut link = self.buckets[bucket];
         if link == at {
             self.buckets[bucket] = chain;
@@ -248,21 +257,9 @@ impl Table {
         self.ages[class].count -= 1;
     }
 
-    /// Seeded, so that nobody can aim at one bucket; the same in both directions.
-    fn bucket(&self, one: &Endpoint, other: &Endpoint) -> u32 {
-        let (low, high) = if one <= other { (one, other) } else { (other, one) };
-        let mut hasher = self.seed.build_hasher();
-        match (low.address, high.address) {
-            (IpAddr::V4(low), IpAddr::V4(high)) => {
-                hasher.write_u64(u64::from(low.to_bits()) << 32 | u64::from(high.to_bits()));
-            }
-            _ => {
-                hasher.write(&low.octets());
-                hasher.write(&high.octets());
-            }
-        }
-        hasher.write_u32(u32::from(low.port) << 16 | u32::from(high.port));
-        (hasher.finish() % self.buckets.len() as u64) as u32
+    const fn bucket(&self, flow: FlowHash) -> usize {
+        // There are a power of two.
+        flow.0 as usize & (self.buckets.len() - 1)
     }
 
     /// Places in use, and those that there are room for.

@@ -3,12 +3,15 @@
  * Of handshakes: every SYN, every RST, every ICMP error that quotes a segment, and the first segments that a client sends
  * after a SYN or a SYN/ACK was seen. Which client that is, a table remembers, of fixed size: a flood of SYNs makes more
  * pass than would be needed, never less.
+ *
+ * Throughout connections: every segment, and the datagrams of QUIC's flows, which the same table remembers from their
+ * first packets on.
  */
 #include "kernel.h"
 #include "walk.h"
 
-/* Whether every TCP header is wanted. */
-const volatile u8 all_segments;
+/* Whether what follows handshakes is wanted too. */
+const volatile u8 throughout;
 
 enum {
 	SYN = 2,
@@ -17,6 +20,8 @@ enum {
 	/* Bytes before the network header: Ethernet's, and two tags that some drivers leave in place. */
 	LINK = 22,
 	QUOTE = 20,
+	/* Of a datagram: its header, and of QUIC the first byte and the version. */
+	QUIC = 8 + 5,
 	TUNNELLED = 256,
 	SLOTS = 1 << 20,
 	/* Segments of the client that pass after each SYN and SYN/ACK. */
@@ -24,9 +29,13 @@ enum {
 	/* And where two clients share a slot. */
 	SHARED = 255,
 	CORES = 256,
+	/* A flow of QUIC that is silent for so many seconds begins anew; they are counted in as many bits. */
+	SILENT = 120,
+	SECONDS = (1 << 24) - 1,
 };
 
-/* A slot: 56 bits of the client's hash, or 0 for several, and the number of segments that pass still. */
+/* A slot: of a client 56 bits of its hash, or 0 for several, and the number of segments that pass still. Throughout
+ * connections it is a flow of QUIC's: 40 bits of its hash, or 0 for several, and the second in which it passed last. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SLOTS);
@@ -95,7 +104,7 @@ static __always_inline bool expected(u64 client)
 
 static __always_inline bool wanted(const struct inner *inner)
 {
-	if (all_segments)
+	if (throughout)
 		return true;
 	if (inner->flags & RST)
 		return true;
@@ -105,6 +114,41 @@ static __always_inline bool wanted(const struct inner *inner)
 		return true;
 	}
 	return inner->flags & ACK && expected(out);
+}
+
+/* Whether the datagram begins with an Initial packet of version 1 or 2. */
+static __always_inline bool opens(struct __sk_buff *skb, u32 at)
+{
+	u8 bytes[5];
+
+	if (!load(skb, at + 8, bytes, 5))
+		return false;
+	u32 version = word16(bytes + 1) << 16 | word16(bytes + 3), kind = bytes[0] & 0xb0;
+	/* The bit between, ends may set at random (RFC 9287). */
+	return (kind == 0x80 && version == 1) || (kind == 0x90 && version == 0x6b3343cf);
+}
+
+/* Whether the datagram is of a flow that an Initial packet opened. */
+static __always_inline bool of_quic(struct __sk_buff *skb, const struct inner *inner)
+{
+	u64 flow = mixed(inner->from + inner->to), name = flow & ~(u64)SECONDS;
+	u64 now = bpf_ktime_get_ns() / 1000000000 & SECONDS;
+	u64 *slot = slot_of(flow);
+
+	if (!slot)
+		return false;
+	bool opening = opens(skb, inner->at);
+	for (int attempt = 0; attempt < 4; attempt++) {
+		u64 old = *slot, others = old & ~(u64)SECONDS;
+		bool silent = !old || ((now - old) & SECONDS) > SILENT, same = others == name;
+
+		if (!opening && (silent || (others && !same)))
+			return false;
+		u64 new = (silent || same ? name : 0) | now;
+		if (new == old || __sync_val_compare_and_swap(slot, old, new) == old)
+			break;
+	}
+	return true;
 }
 
 SEC("socket")
@@ -120,6 +164,8 @@ int pass(struct __sk_buff *skb)
 		keep = LINK + inner.at + QUOTE;
 	else if (found == TUNNEL)
 		keep = TUNNELLED;
+	else if (found == DATAGRAM && throughout && of_quic(skb, &inner))
+		keep = LINK + inner.at + QUIC;
 
 	struct counts *counts = bpf_map_lookup_elem(&counted, &core);
 	if (counts) {

@@ -30,8 +30,8 @@ impl Filter {
         let mut open = builder.open_memory(PROGRAMS).map_err(told)?;
         for mut map in open.maps_mut() {
             let constants = map.name().to_str().is_some_and(|name| name.ends_with(".rodata"));
-            if let (true, Some([all_segments, ..])) = (constants, map.initial_value_mut()) {
-                *all_segments = u8::from(wanted == Wanted::AllSegments);
+            if let (true, Some([throughout, ..])) = (constants, map.initial_value_mut()) {
+                *throughout = u8::from(wanted == Wanted::Throughout);
             }
         }
         open.progs_mut().for_each(|mut program| program.set_prog_type(ProgramType::SocketFilter));

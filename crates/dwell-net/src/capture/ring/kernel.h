@@ -1,13 +1,6 @@
 /* What the programs of the ring know of the kernel. */
-typedef unsigned char __u8;
-typedef unsigned short __u16;
-typedef unsigned int __u32;
-typedef unsigned long long __u64;
-typedef signed int __s32;
-typedef signed long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
+#include "../../bpf/words.h"
+
 enum { BPF_MAP_TYPE_ARRAY = 2, BPF_F_MMAPABLE = 1024, BPF_HDR_START_NET = 1 };
 
 /* A packet as a socket's program sees it: its beginning, which never changed. */

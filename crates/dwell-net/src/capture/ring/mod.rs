@@ -4,11 +4,11 @@
 //! | asked for | passes | is missed |
 //! |---|---|---|
 //! | [`Wanted::Handshakes`] | SYN, RST, ICMP errors that quote a segment, and 8 segments of the client after each SYN and SYN/ACK | an ACK that the client sends after 8 others |
-//! | [`Wanted::AllSegments`] | every TCP segment, the same ICMP errors | nothing of TCP |
+//! | [`Wanted::Throughout`] | every TCP segment, the same ICMP errors, and the datagrams of each flow of QUIC whose first packet (Initial, of versions 1 and 2) passed | flows of QUIC that were there before, or are silent for 120 s |
 //!
 //! The filter looks into VLAN, QinQ, MPLS, PPPoE, GRE, VXLAN and IP in IP, up to 24 headers; what lies deeper is
-//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and
-//! each costs.
+//! counted. Of tunnels of other kinds (GTP, Geneve, L2TP, Teredo, PPTP, ERSPAN) every packet passes. Where the kernel
+//! runs no program of ours, the first 256 bytes of every packet pass: nothing is missed, and each costs.
 
 mod blocks;
 mod error;
@@ -50,8 +50,8 @@ pub struct RingConfig {
 pub enum Wanted {
     /// Those of TCP's handshakes.
     Handshakes,
-    /// All of TCP.
-    AllSegments,
+    /// All of TCP, and QUIC from its first packets on.
+    Throughout,
 }
 
 /// Who stamps the packets.
@@ -168,18 +168,17 @@ impl Rings {
 /// Has each connection come to one of the sockets.
 fn spread(filter: &Filter, sockets: &[Arc<Socket>]) -> io::Result<()> {
     let program = filter.program("spread")?;
+    let Some(first) = sockets.first() else { return Ok(()) };
+    // What a socket ignores, its group has to ignore too (PACKET_FANOUT_FLAG_IGNORE_OUTGOING, which libc does not have).
+    let ignoring = if getsockopt(&first.fd, option::IgnoreOutgoing)? == 0 { 0 } else { 0x4000 };
+    let kind = libc::PACKET_FANOUT_EBPF | ignoring;
     // The kernel finds a number for the group that is free in this namespace.
-    const KIND: u32 = libc::PACKET_FANOUT_EBPF | libc::PACKET_FANOUT_FLAG_UNIQUEID;
-    let mut group = (KIND << 16).cast_signed();
-    for socket in sockets {
-        setsockopt(&socket.fd, option::Fanout, &group)?;
-        if group == (KIND << 16).cast_signed() {
-            setsockopt(&socket.fd, option::FanoutData, &program.fd().as_raw_fd())?;
-            let number = getsockopt(&socket.fd, option::JoinedFanout)? & 0xffff;
-            group = number | (libc::PACKET_FANOUT_EBPF << 16).cast_signed();
-        }
-    }
-    Ok(())
+    let founding = (kind | libc::PACKET_FANOUT_FLAG_UNIQUEID) << 16;
+    setsockopt(&first.fd, option::Fanout, &founding.cast_signed())?;
+    setsockopt(&first.fd, option::FanoutData, &program.fd().as_raw_fd())?;
+    let number = getsockopt(&first.fd, option::JoinedFanout)? & 0xffff;
+    let joining = number | (kind << 16).cast_signed();
+    sockets[1..].iter().try_for_each(|socket| Ok(setsockopt(&socket.fd, option::Fanout, &joining)?))
 }
 
 impl Gauge {

@@ -20,7 +20,7 @@ pub(super) mod option {
     sockopt_impl!(Version, SetOnly, libc::SOL_PACKET, libc::PACKET_VERSION, libc::c_int);
     sockopt_impl!(RxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, libc::tpacket_req3);
     sockopt_impl!(Timestamp, SetOnly, libc::SOL_PACKET, libc::PACKET_TIMESTAMP, libc::c_int);
-    sockopt_impl!(IgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, libc::c_int);
+    sockopt_impl!(IgnoreOutgoing, Both, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, libc::c_int);
     sockopt_impl!(Membership, SetOnly, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, libc::packet_mreq);
     sockopt_impl!(Fanout, SetOnly, libc::SOL_PACKET, libc::PACKET_FANOUT, libc::c_int);
     sockopt_impl!(JoinedFanout, GetOnly, libc::SOL_PACKET, libc::PACKET_FANOUT, libc::c_int);

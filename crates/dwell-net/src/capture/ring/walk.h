@@ -1,4 +1,4 @@
-/* From a packet's network header inwards, through every encapsulation that Dwell knows, to a TCP header. */
+/* From a packet's network header inwards, through every encapsulation that Dwell knows, to a header of TCP or UDP. */
 
 /* A header is an EtherType, or the number of an IP protocol with this on top. */
 enum { IP_PROTOCOL = 0x10000 };
@@ -30,8 +30,9 @@ enum { HEADERS = 24, ERSPAN = 0x88be, ERSPAN_3 = 0x22eb, PPP_IN_GRE = 0x880b };
 
 /* How a walk ended. */
 enum found {
-	OTHER, /* nothing of TCP */
+	OTHER, /* neither TCP nor UDP */
 	SEGMENT,
+	DATAGRAM, /* that is no tunnel's */
 	QUOTED, /* by an ICMP error */
 	TUNNEL, /* of a kind that is not looked into here: it is left to who reads the ring */
 	CUT, /* the packet ends within a header */
@@ -39,10 +40,10 @@ enum found {
 };
 
 struct inner {
-	u32 at; /* where the TCP header begins, from the network header on */
-	u64 from; /* hashes of both ends; of what is no TCP, of its addresses */
+	u32 at; /* where the header of TCP or UDP begins, from the network header on */
+	u64 from; /* hashes of both ends; of other protocols, of the addresses */
 	u64 to;
-	u8 length; /* of the TCP header */
+	u8 length; /* of a TCP header */
 	u8 flags;
 };
 
@@ -193,8 +194,14 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 				return CUT;
 			if (is_tunnel(word16(bytes), word16(bytes + 2)))
 				return TUNNEL;
-			if (!is_vxlan(word16(bytes + 2)))
-				return OTHER;
+			if (!is_vxlan(word16(bytes + 2))) {
+				if (quoted)
+					return OTHER;
+				inner->at = at;
+				inner->from = end_of(from, word16(bytes));
+				inner->to = end_of(to, word16(bytes + 2));
+				return DATAGRAM;
+			}
 			header = ETHERNET;
 			at += 16;
 			break;

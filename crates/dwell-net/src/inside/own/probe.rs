@@ -65,21 +65,13 @@ impl Route {
         let receive = way == Way::Receive;
         let (local, remote, process) =
             if receive { (self.to, self.from, &self.reader) } else { (self.from, self.to, &self.writer) };
+        // The driver's point is the kernel's stamp here, which checks nothing.
         Journey {
-            way,
-            flow: Flow { protocol: Protocol::Udp, local, remote },
             interface: self.interface,
-            size: self.size,
-            segments: 1,
-            times,
-            // It is the driver's point here, and no check of it.
-            kernel_stamp: None,
             process: Some(process.clone()),
-            cgroup: None,
             core: probe.core,
             reader_core: probe.reader_core.filter(|_| receive),
-            before: None,
-            ahead: 0,
+            ..Journey::new(way, Flow { protocol: Protocol::Udp, local, remote }, self.size, times)
         }
     }
 }

@@ -190,21 +190,8 @@ mod tests {
         times.set(Point::Driver, Nanos(driver));
         times.set(Point::Queue, Nanos(driver + kernel));
         times.set(Point::Stamped, Nanos(driver + kernel + application));
-        Journey {
-            way: Way::Receive,
-            flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
-            interface: 1,
-            size: Bytes(60),
-            segments: 1,
-            times,
-            kernel_stamp: None,
-            process: None,
-            cgroup: None,
-            core: 0,
-            reader_core: None,
-            before: None,
-            ahead: 0,
-        }
+        let flow = Flow { protocol: Protocol::Udp, local: end, remote: end };
+        Journey::new(Way::Receive, flow, Bytes(60), times)
     }
 
     fn passage(stamped: i64) -> Passage {

@@ -290,21 +290,9 @@ mod tests {
                 .into_iter()
                 .enumerate()
                 .for_each(|(place, point)| times.set(point, Nanos(place as i64 * span)));
-            tally.add(Event::Journey(Box::new(Journey {
-                way: Way::Receive,
-                flow: Flow { protocol: Protocol::Udp, local: end, remote: end },
-                interface: 1,
-                size: Bytes(60),
-                segments: 1,
-                times,
-                kernel_stamp: None,
-                process: None,
-                cgroup: None,
-                core: 0,
-                reader_core: None,
-                before: None,
-                ahead: 0,
-            })));
+            let flow = Flow { protocol: Protocol::Udp, local: end, remote: end };
+            let journey = Journey::new(Way::Receive, flow, Bytes(60), times);
+            tally.add(Event::Journey(Box::new(journey)));
         }
         let text = way_text(Way::Receive, tally.way(Way::Receive), false);
         assert!(text.contains('≥') && text.contains("driver→protocol"), "{text}");

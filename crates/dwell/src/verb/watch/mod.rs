@@ -22,9 +22,9 @@ use clap::Args;
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::FlowLimits;
 use dwell_core::tcp::{Limits, Observed};
+use dwell_store::warehouse::{Batch, WarehouseError};
 use given::Given;
-use output::{Outputs, ShipArgs, Targets};
-use std::net::SocketAddr;
+use output::{Scraped, ShipArgs, Targets};
 use std::path::PathBuf;
 use taken::Figures;
 
@@ -34,9 +34,9 @@ use taken::Figures;
 /// back, the client half from here to the client and back, and their sum is the round trip. None is ever halved. A half
 /// is exact, or at most what is told, or one of two candidates, or not known; what is not known is empty (null), never 0.
 ///
-/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else, and privileges are
-/// given back once the interface is open (CAP_NET_RAW; CAP_BPF for the filter). Several captures are one place's,
-/// merged by time; `dwell sections` joins those of several places.
+/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else (with --continuous
+/// all of TCP, and of UDP what is QUIC), and privileges are given back once the interface is open (CAP_NET_RAW; CAP_BPF
+/// for the filter). Several captures are one place's, merged by time; `dwell sections` joins those of several places.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell watch eth0                              live, until q or Ctrl-C
@@ -44,7 +44,7 @@ use taken::Figures;
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
   dwell watch eth0 --continuous --every 1       round trips throughout connections too
-  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network of servers
+  dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network
   dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
     /// An interface, or captures; `-` is standard input
@@ -52,7 +52,7 @@ pub(crate) struct WatchArgs {
     what: Vec<String>,
 
     /// Name of the place of observation; without it that of the interface, or of the first capture
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = probe)]
     probe: Option<String>,
 
     /// End after so many seconds; live only
@@ -75,8 +75,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 262_144, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     handshakes: u32,
 
-    /// Tell round trips throughout connections too, by what follows the handshakes; live, every segment of TCP passes
-    /// then, and none of QUIC
+    /// Tell round trips throughout connections too, by what follows the handshakes, and those of QUIC
     #[arg(long)]
     continuous: bool,
 
@@ -84,28 +83,34 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 10.0, value_parser = super::local::seconds, requires = "continuous")]
     every: f64,
 
-    /// Write a line of CSV for each connection
+    /// Write a line of CSV for each connection; with --continuous the round trips beside it, of a.csv to a.round-trips.csv
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write a row of Parquet for each connection
+    /// Write a row of Parquet for each connection; with --continuous the round trips beside it likewise
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
-    /// Serve histograms by network of servers (/24, /48) to Prometheus, at http://ADDRESS/metrics
-    #[arg(long, value_name = "ADDRESS")]
-    prometheus: Option<SocketAddr>,
+    /// Serve histograms by network (/24, /48) to Prometheus, at http://ADDRESS/metrics, or write them to a file
+    /// (*.prom) of its textfile collector
+    #[arg(long, value_name = "ADDRESS|FILE")]
+    prometheus: Option<Scraped>,
 
     /// Send flows by IPFIX, with the network delays of client and server that nProbe has
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = output::collector)]
     ipfix: Option<String>,
 
     /// Send the same by NetFlow, version 9, from which nfdump reads them
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = output::collector)]
     netflow: Option<String>,
 
     #[command(flatten)]
     ship: ShipArgs,
+}
+
+/// A name that can stand in every output, and in a warehouse.
+fn probe(text: &str) -> Result<String, WarehouseError> {
+    Batch::check_name(text).map(|()| text.to_owned())
 }
 
 /// What came of a run.
@@ -133,15 +138,18 @@ impl WatchArgs {
             json: output.json,
             csv: self.csv.clone(),
             parquet: self.parquet.clone(),
-            prometheus: self.prometheus,
+            prometheus: self.prometheus.clone(),
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
             ship: self.ship.clone(),
             live: matches!(given, Given::Interface(_)),
+            continuous: self.continuous,
         };
+        let captures = if let Given::Files(files) = &given { &files[..] } else { &[] };
+        targets.spare(captures, output.plot.as_deref()).map_err(bad_argument)?;
         let (figures, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
-            Given::Files(files) => files::watch(files, self.observed(), Outputs::open(&targets)?)?,
+            Given::Files(files) => files::watch(files, self.observed(), &targets)?,
         };
         tell(&Told { probe, figures, account }, output)
     }
@@ -169,12 +177,13 @@ fn tell(told: &Told, output: &Output) -> Result<()> {
     if output.json {
         eprint!("{account}");
     } else {
-        print(&format!("{}{account}", table::text(&told.probe, &told.figures, coloured())))?;
+        print(&format!("{}\n{account}", table::text(&told.probe, &told.figures, coloured())))?;
     }
     if let Some(file) = &output.plot {
         let here = format!("dwell {}: watch, {}", env!("CARGO_PKG_VERSION"), told.probe);
         let notes = std::iter::once(here).chain(account.lines().map(str::to_owned)).collect();
-        Picture { title: table::headline(summary), notes, panels: panels::panels(summary) }.write(file)?;
+        Picture { title: table::headline(summary), notes, panels: panels::panels(&told.figures) }
+            .write(file)?;
     }
     Ok(())
 }

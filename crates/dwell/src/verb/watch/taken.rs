@@ -2,7 +2,7 @@
 
 use super::output::Outputs;
 use super::throughout::Throughout;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Summary};
 
@@ -45,12 +45,17 @@ impl Taken {
         if since == 0 { Ok(()) } else { self.outputs.dropped(since) }
     }
 
+    /// Whether all that is written is read by nobody any more.
+    pub(super) fn is_unread(&self) -> bool {
+        self.outputs.are_unread()
+    }
+
     pub(super) fn flush(&mut self) -> Result<()> {
         self.outputs.flush()
     }
 
     pub(super) fn finish(self) -> Result<Figures> {
-        self.outputs.finish().context("cannot write what was found")?;
+        self.outputs.finish()?;
         Ok(self.figures)
     }
 }

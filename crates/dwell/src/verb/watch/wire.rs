@@ -22,7 +22,8 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a ring is waited for.
+/// How long a ring is waited for; also when it is told to stop: what passed before comes with the last block, which the
+/// kernel gives after some 20 ms.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// A packet is handed over at most so long after its stamp.
 const LATEST: Nanos = Nanos::from_secs(1);
@@ -33,7 +34,7 @@ const BATCHES: usize = 256;
 
 pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Figures, Account)> {
     let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
-    let wanted = if args.continuous { Wanted::AllSegments } else { Wanted::Handshakes };
+    let wanted = if args.continuous { Wanted::Throughout } else { Wanted::Handshakes };
     let config = RingConfig { wanted, stamping, promiscuous: args.promiscuous, rings: args.cores };
     // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
     let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
@@ -82,6 +83,9 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 flushed = Instant::now();
                 taken.dropped(gauge.counts().dropped)?;
                 taken.flush()?;
+                if taken.is_unread() {
+                    break;
+                }
                 progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
             }
             if let Some(live) = &mut live
@@ -106,10 +110,13 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     });
     drop(live);
     let seconds = run.span().as_secs_f64();
-    let seen = read?;
     let counts = gauge.counts();
-    taken.dropped(counts.dropped)?;
-    let figures = taken.finish()?;
+    // Where one output failed, the others come to their ends.
+    let dropped = taken.dropped(counts.dropped);
+    let figures = taken.finish();
+    let seen = read?;
+    dropped?;
+    let figures = figures?;
     let unfiltered = gauge.unfiltered().map(str::to_owned);
     let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
@@ -159,11 +166,13 @@ fn read(
 ) -> (Seen, Option<RingError>) {
     let mut found = Found::default();
     let mut failed = None;
-    // What waits in the ring when it is told to stop was seen before that.
-    let mut last = false;
-    while !last && failed.is_none() {
-        last = stop.load(Ordering::Relaxed);
-        let patience = if last { Duration::ZERO } else { PATIENCE };
+    let mut until: Option<Instant> = None;
+    while failed.is_none() && until.is_none_or(|until| Instant::now() < until) {
+        if stop.load(Ordering::Relaxed) {
+            until.get_or_insert_with(|| Instant::now() + PATIENCE);
+        }
+        let patience =
+            until.map_or(PATIENCE, |until| until.saturating_duration_since(Instant::now()).min(PATIENCE));
         let mut passed = false;
         failed = ring
             .take(patience, &mut |captured| {

@@ -1,7 +1,6 @@
 //! Bounded in memory and in time, whatever comes.
 
 use super::*;
-use crate::tcp::FlowHash;
 use proptest::prelude::*;
 
 fn flood(number: u32, at: i64) -> Segment {
@@ -15,16 +14,16 @@ fn what_is_unfinished_for_too_long_is_given_up() {
     let mut told = Vec::new();
     tracker.see(&syn(0), &mut |handshake| told.push(handshake));
     tracker.pass(us(120_000_000), &mut |handshake| told.push(handshake));
-    assert!(told.is_empty() && tracker.pending(FlowHash::of(&client(), &server())));
+    assert!(told.is_empty() && tracker.pending(tracker.seed().of(&client(), &server())));
     tracker.pass(us(120_000_001), &mut |handshake| told.push(handshake));
     assert_eq!((told.len(), tracker.counts().aged), (1, 1));
-    assert!(!tracker.pending(FlowHash::of(&client(), &server())));
+    assert!(!tracker.pending(tracker.seed().of(&client(), &server())));
 }
 
 #[test]
 fn only_handshakes_in_progress_are_pending() {
     let mut tracker = Tracker::new(Limits::default());
-    let flow = FlowHash::of(&server(), &client());
+    let flow = tracker.seed().of(&server(), &client());
     assert!(!tracker.pending(flow));
     for segment in [syn(0), syn_ack(300)] {
         tracker.see(&segment, &mut |_| ());
@@ -153,7 +152,7 @@ proptest! {
             tracker.see(segment, &mut |handshake| told.push(handshake));
             passing.pass(segment.at, &mut |handshake| passed.push(handshake));
             let matters = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
-            if matters || passing.pending(FlowHash::of(&segment.from, &segment.to)) {
+            if matters || passing.pending(passing.seed().of(&segment.from, &segment.to)) {
                 passing.see(segment, &mut |handshake| passed.push(handshake));
             }
             prop_assert!(tracker.table.sizes().0 <= handshakes);

@@ -1,6 +1,7 @@
 //! What the tracker makes of each behaviour of real traffic.
 
 mod bounds;
+mod missed;
 mod model;
 mod odd;
 mod one_way;

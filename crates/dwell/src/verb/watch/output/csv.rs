@@ -1,18 +1,21 @@
-//! CSV, with a line of names.
+//! CSV, with a line of names; one file for each kind of record.
 
 use super::super::row::Row;
-use super::Output;
-use anyhow::Result;
+use super::super::throughout;
+use super::{Output, beside};
+use anyhow::{Context, Result};
 use csv::Writer;
 use dwell_core::tcp::Handshake;
+use dwell_core::tcp::continuous::RoundTrips;
 use serde::Serialize;
 use std::fs::File;
 use std::path::Path;
 
-/// A file of lines.
-pub(super) struct Table {
+/// A file of handshakes, and where they are asked for one of round trips.
+pub(super) struct Tables {
     probe: String,
-    writer: Writer<File>,
+    handshakes: Writer<File>,
+    round_trips: Option<Writer<File>>,
 }
 
 /// The columns: those of JSON, with lists spread out.
@@ -44,18 +47,26 @@ struct Line<'a> {
     client_half_candidate_2_ns: Option<i64>,
 }
 
-impl Table {
-    pub(super) fn create(file: &Path, probe: &str) -> Result<Self> {
-        Ok(Self { probe: probe.to_owned(), writer: Writer::from_writer(File::create(file)?) })
+fn create(file: &Path) -> Result<Writer<File>> {
+    Ok(Writer::from_writer(File::create(file)?))
+}
+
+impl Tables {
+    pub(super) fn create(file: &Path, probe: &str, continuous: bool) -> Result<Self> {
+        let handshakes = create(file)?;
+        let second =
+            || beside(file).and_then(|file| create(&file).with_context(|| file.display().to_string()));
+        let round_trips = continuous.then(second).transpose()?;
+        Ok(Self { probe: probe.to_owned(), handshakes, round_trips })
     }
 }
 
-impl Output for Table {
+impl Output for Tables {
     fn take(&mut self, handshake: &Handshake) -> Result<()> {
         let row = Row::of(&self.probe, handshake);
         let [server, client] = [row.server_half_candidates_ns, row.client_half_candidates_ns];
         let flags: Vec<&str> = row.flags.iter().map(dwell_core::tcp::Flag::name).collect();
-        self.writer.serialize(Line {
+        self.handshakes.serialize(Line {
             probe: row.probe,
             client: row.client.to_string(),
             client_port: row.client_port,
@@ -83,8 +94,14 @@ impl Output for Table {
         Ok(())
     }
 
+    fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
+        let line = throughout::Line::of(&self.probe, told);
+        Ok(self.round_trips.as_mut().map_or(Ok(()), |file| file.serialize(line))?)
+    }
+
     fn flush(&mut self) -> Result<()> {
-        Ok(self.writer.flush()?)
+        self.handshakes.flush()?;
+        Ok(self.round_trips.as_mut().map_or(Ok(()), Writer::flush)?)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

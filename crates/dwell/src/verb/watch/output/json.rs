@@ -15,6 +15,14 @@ pub(super) struct Lines {
     out: Out,
 }
 
+/// What tells a line apart from a handshake's.
+#[derive(Serialize)]
+struct Kind<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    line: Line<'a>,
+}
+
 /// Standard output. A reader that went away, such as `head`, is no error.
 struct Out {
     buffer: BufWriter<Stdout>,
@@ -61,11 +69,15 @@ impl Output for Lines {
     }
 
     fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
-        self.out.write(&Line::of(&self.probe, told))
+        self.out.write(&Kind { kind: "round-trips", line: Line::of(&self.probe, told) })
     }
 
     fn flush(&mut self) -> Result<()> {
         self.out.flush()
+    }
+
+    fn is_unread(&self) -> bool {
+        self.out.gone
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

@@ -1,9 +1,10 @@
-//! Where finished handshakes go, one after another.
+//! Where what is found goes, one after another.
 
 mod csv;
 mod flows;
 mod json;
 mod parquet;
+mod places;
 mod prometheus;
 mod ship;
 
@@ -11,11 +12,13 @@ use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use flows::Protocol;
+pub(super) use flows::collector;
+use places::beside;
+pub(super) use prometheus::Scraped;
 pub(super) use ship::ShipArgs;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Something that takes handshakes.
+/// Something that takes what is found.
 trait Output {
     /// One more.
     fn take(&mut self, handshake: &Handshake) -> Result<()>;
@@ -33,6 +36,11 @@ trait Output {
     /// What is held back goes out, as time passes.
     fn flush(&mut self) -> Result<()>;
 
+    /// Whether nobody reads it any more.
+    fn is_unread(&self) -> bool {
+        false
+    }
+
     /// There are no more.
     fn finish(self: Box<Self>) -> Result<()>;
 }
@@ -43,65 +51,96 @@ pub(super) struct Targets {
     pub(super) json: bool,
     pub(super) csv: Option<PathBuf>,
     pub(super) parquet: Option<PathBuf>,
-    pub(super) prometheus: Option<SocketAddr>,
+    pub(super) prometheus: Option<Scraped>,
     pub(super) ipfix: Option<String>,
     pub(super) netflow: Option<String>,
     pub(super) ship: ShipArgs,
     /// Whether they come from an interface, which waits for nobody.
     pub(super) live: bool,
+    /// Whether round trips throughout connections come too.
+    pub(super) continuous: bool,
+}
+
+/// One of them.
+struct Open {
+    output: Box<dyn Output>,
+    /// What it cannot, where it fails.
+    fails: String,
 }
 
 /// All outputs that were asked for.
-pub(super) struct Outputs(Vec<Box<dyn Output>>);
+pub(super) struct Outputs(Vec<Open>);
 
 impl Outputs {
     pub(super) fn open(targets: &Targets) -> Result<Self> {
-        let probe = targets.probe.as_str();
-        let mut all: Vec<Box<dyn Output>> = Vec::new();
+        let (probe, continuous) = (targets.probe.as_str(), targets.continuous);
+        let mut all = Self(Vec::new());
         if targets.json {
-            all.push(Box::new(json::Lines::new(probe)));
+            all.add("cannot write to standard output", Ok(json::Lines::new(probe)))?;
         }
         if let Some(file) = &targets.csv {
-            let opened = csv::Table::create(file, probe);
-            all.push(Box::new(opened.with_context(|| format!("cannot write {}", file.display()))?));
+            all.add(cannot_write(file), csv::Tables::create(file, probe, continuous))?;
         }
         if let Some(file) = &targets.parquet {
-            let opened = parquet::Columns::create(file, probe);
-            all.push(Box::new(opened.with_context(|| format!("cannot write {}", file.display()))?));
+            all.add(cannot_write(file), parquet::Files::create(file, probe, continuous))?;
         }
-        if let Some(address) = targets.prometheus {
-            let opened = prometheus::Histograms::serve(address, probe);
-            all.push(Box::new(opened.with_context(|| format!("cannot serve at {address}"))?));
+        if let Some(scraped) = &targets.prometheus {
+            let fails = match scraped {
+                Scraped::At(address) => format!("cannot serve at {address}"),
+                Scraped::In(file) => cannot_write(file),
+            };
+            all.add(fails, prometheus::Histograms::open(scraped, probe, continuous))?;
         }
         for (protocol, to) in [(Protocol::Ipfix, &targets.ipfix), (Protocol::Netflow, &targets.netflow)] {
             if let Some(to) = to {
-                let opened = flows::Exporter::to(to, protocol, probe);
-                all.push(Box::new(opened.with_context(|| format!("cannot send flows to {to}"))?));
+                all.add(format!("cannot send flows to {to}"), flows::Exporter::to(to, protocol, probe))?;
             }
         }
         if let Some(opened) = targets.ship.open(probe, targets.live, targets.json)? {
-            all.push(Box::new(opened));
+            all.add("cannot ship", Ok(opened))?;
         }
-        Ok(Self(all))
+        Ok(all)
+    }
+
+    fn add(&mut self, fails: impl Into<String>, opened: Result<impl Output + 'static>) -> Result<()> {
+        let fails = fails.into();
+        let output = Box::new(opened.with_context(|| fails.clone())?);
+        self.0.push(Open { output, fails });
+        Ok(())
+    }
+
+    fn each(&mut self, give: impl Fn(&mut dyn Output) -> Result<()>) -> Result<()> {
+        self.0.iter_mut().try_for_each(|open| give(&mut *open.output).with_context(|| open.fails.clone()))
     }
 
     pub(super) fn take(&mut self, handshake: &Handshake) -> Result<()> {
-        self.0.iter_mut().try_for_each(|output| output.take(handshake))
+        self.each(|output| output.take(handshake))
     }
 
     pub(super) fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
-        self.0.iter_mut().try_for_each(|output| output.round_trips(told))
+        self.each(|output| output.round_trips(told))
     }
 
     pub(super) fn dropped(&mut self, packets: u64) -> Result<()> {
-        self.0.iter_mut().try_for_each(|output| output.dropped(packets))
+        self.each(|output| output.dropped(packets))
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.0.iter_mut().try_for_each(|output| output.flush())
+        self.each(|output| output.flush())
     }
 
-    pub(super) fn finish(self) -> Result<()> {
-        self.0.into_iter().try_for_each(Output::finish)
+    /// Whether there are some, and nobody reads any of them any more.
+    pub(super) fn are_unread(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(|open| open.output.is_unread())
     }
+
+    /// Brings all to their ends, also where one fails.
+    pub(super) fn finish(self) -> Result<()> {
+        let finish = |open: Open| open.output.finish().context(open.fails);
+        self.0.into_iter().map(finish).fold(Ok(()), Result::and)
+    }
+}
+
+fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
 }

@@ -1,5 +1,7 @@
 //! `dwell lab`: testbeds on this machine's own kernel.
 
+mod handshakes;
+
 use super::conclude;
 use super::local::LocalArgs;
 use super::path::Path as PathAnalysis;
@@ -27,6 +29,7 @@ use std::path::{Path, PathBuf};
   dwell lab run scenarios/lan-100m.toml --on sim
   dwell lab check scenarios/lan-100m.toml       what this machine can carry of it
   dwell lab case busy-core                      a host that keeps packets waiting, and why
+  dwell lab handshakes                          each segment of a handshake lost, and what a probe tells
   dwell lab up scenarios/lan-100m.toml          keep it up, for other tools")]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
@@ -74,6 +77,7 @@ enum What {
         #[command(flatten)]
         local: Box<LocalArgs>,
     },
+    Handshakes(handshakes::HandshakesArgs),
     /// Measure the testbed itself: what it delivers of what the scenario asks, and what it costs
     Check {
         /// A scenario file
@@ -82,13 +86,14 @@ enum What {
 }
 
 /// The scenario of `dwell lab demo`.
-const DEMO: &str = include_str!("../../../../scenarios/demo.toml");
+const DEMO: &str = include_str!("../../../../../scenarios/demo.toml");
 
 impl LabArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         match self.what {
             What::Up { scenario } => up(&scenario, output),
             What::Case { case, local } => watch_case(case, *local, output),
+            What::Handshakes(handshakes) => handshakes.run(output),
             What::Check { scenario } => check(&scenario, output),
             What::Run { scenario, on, load: share } => {
                 let loaded = load(&scenario)?;
@@ -117,13 +122,19 @@ fn run(scenario: &Scenario, target: &str, on: On, share: &Load, output: &Output)
     conclude(&PathAnalysis, world, ask, share.max_load, output)
 }
 
-/// Builds a lab, for what needs neither picture nor record.
-fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
+/// For what has neither picture nor record.
+fn refuse_files(output: &Output) -> Result<()> {
     if output.plot.is_some() || output.record.is_some() {
         return Err(bad_argument(anyhow!(
             "this has nothing to plot and keeps no record; `dwell lab run` does"
         )));
     }
+    Ok(())
+}
+
+/// Builds a lab.
+fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
+    refuse_files(output)?;
     let scenario = load(file)?;
     allow_labs()?;
     let lab = Lab::up(&scenario, LabOptions { seed: output.seed, ..LabOptions::default() })?;

@@ -1,25 +1,8 @@
-//! `dwell echo` as a user meets it: captures of all sorts, and what it says of those that will not do.
+//! Echoes in captures of all sorts, and what is said of those that will not do.
 
+use super::{dwell, failed, pcap};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn dwell(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dwell"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the command runs")
-}
-
-/// The status, and standard error, which is one line where it is not 0.
-fn failed(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = dwell(folder, arguments);
-    let text = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(text.lines().count(), 1, "one line of reason: {text}");
-    (output.status.code().expect("a status"), text)
-}
 
 /// An echo request (8) or reply (0) of the host `192.0.2.host`, as IP.
 fn icmp(kind: u8, host: u8, sequence: u16) -> Vec<u8> {
@@ -31,20 +14,6 @@ fn icmp(kind: u8, host: u8, sequence: u16) -> Vec<u8> {
     packet.extend([kind, 0, 0, 0, 0, 7, high, low]);
     packet.resize(84, 0);
     packet
-}
-
-/// A pcap file of nanoseconds with packets of a link: Ethernet gets its header.
-fn pcap(link: u32, packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let mut file = words(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, link]);
-    for (at, packet) in packets {
-        let mut bytes = if link == 1 { [[2; 12].as_slice(), &[8, 0]].concat() } else { Vec::new() };
-        bytes.extend(packet);
-        let length = bytes.len() as u32;
-        file.extend(words(&[(at / 1_000_000_000) as u32, (at % 1_000_000_000) as u32, length, length]));
-        file.extend(bytes);
-    }
-    file
 }
 
 /// Echoes a millisecond apart, `gap` ns from request to reply.

@@ -1,27 +1,10 @@
-//! `dwell echo --fsd` as a user meets it: captures of all sorts, the lab, and what it says of those that will not do.
+//! `--fsd`: captures of all sorts, the lab, and what is said of those that will not do.
 
+use super::{dwell, failed, pcap};
 use dwell_core::fsd::{Marks, Probe};
 use serde_json::Value;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::Path;
-use std::process::{Command, Output};
-
-fn dwell(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dwell"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("the command runs")
-}
-
-/// The status, and standard error, which is one line where it is not 0.
-fn failed(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = dwell(folder, arguments);
-    let text = String::from_utf8(output.stderr).expect("text");
-    assert_eq!(text.lines().count(), 1, "one line of reason: {text}");
-    (output.status.code().expect("a status"), text)
-}
 
 const FAR: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 
@@ -38,18 +21,6 @@ fn exceeded(router: u8, probe: &[u8], quoted: usize) -> Vec<u8> {
     packet.extend([11, 0, 0, 0, 0, 0, 0, 0]);
     packet.extend(&probe[..quoted]);
     packet
-}
-
-/// A pcap file of bare IP, in nanoseconds.
-fn pcap(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let mut file = words(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, 101]);
-    for (at, bytes) in packets {
-        let length = bytes.len() as u32;
-        file.extend(words(&[(at / 1_000_000_000) as u32, (at % 1_000_000_000) as u32, length, length]));
-        file.extend(bytes);
-    }
-    file
 }
 
 type Packets = Vec<(u64, Vec<u8>)>;
@@ -74,7 +45,7 @@ fn taps(pairs: std::ops::Range<u16>, length: u16, quoted: usize) -> (Packets, Pa
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let put = |name: &str, packets: &Packets| {
-        fs::write(folder.path().join(name), pcap(packets)).expect("written");
+        fs::write(folder.path().join(name), pcap(101, packets)).expect("written");
     };
     let (near, far) = taps(0..20, 576, 548);
     put("near.pcap", &near);

@@ -1,0 +1,135 @@
+//! The straight way to a segment, for what most frames are.
+
+use super::rest::Rest;
+use super::{Skipped, ip, tcp};
+use crate::capture::Captured;
+use crate::tcp::{FlowHash, FlowSeed, Segment};
+use crate::unit::Nanos;
+
+/// A frame that needs no walk through its layers: TCP in a whole packet of IPv4 without options or of IPv6 without
+/// extension headers, on Ethernet with at most two tags, in Linux's cooked capture or bare, captured up to its control
+/// bits.
+#[derive(Copy, Clone, Debug)]
+pub struct Straight<'a> {
+    captured: &'a Captured<'a>,
+    packet: Packet<'a>,
+    /// Bytes of the link's header.
+    before: usize,
+}
+
+/// The headers as far as the control bits of TCP.
+#[derive(Copy, Clone, Debug)]
+enum Packet<'a> {
+    V4(&'a [u8; 34]),
+    V6(&'a [u8; 54]),
+}
+
+/// SYN and RST.
+const OF_INTEREST: u8 = 0x06;
+
+#[inline]
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+}
+
+/// The type of an Ethernet frame, and the length of its header with its tags.
+#[inline]
+fn tagged(bytes: &[u8]) -> Option<(u16, usize)> {
+    let mut header = 14;
+    let mut kind = half(bytes, 12)?;
+    while matches!(kind, 0x8100 | 0x88a8) && header < 22 {
+        kind = half(bytes, header + 2)?;
+        header += 4;
+    }
+    Some((kind, header))
+}
+
+impl<'a> Straight<'a> {
+    /// The frame, if it is such a one.
+    #[inline]
+    #[must_use]
+    pub fn of(captured: &'a Captured<'a>) -> Option<Self> {
+        let bytes = captured.bytes;
+        let (kind, before) = match captured.link.0 {
+            1 => tagged(bytes)?,
+            113 => (half(bytes, 14)?, 16),
+            276 => (half(bytes, 0)?, 20),
+            12 | 101 => (if bytes.first()? >> 4 == 4 { ip::V4 } else { ip::V6 }, 0),
+            _ => return None,
+        };
+        let packet = match kind {
+            ip::V4 => bytes.get(before..)?.first_chunk().filter(is_plain_v4).map(Packet::V4)?,
+            ip::V6 => bytes.get(before..)?.first_chunk().filter(is_plain_v6).map(Packet::V6)?,
+            _ => return None,
+        };
+        Some(Self { captured, packet, before })
+    }
+
+    /// Whether it neither opens nor refuses a connection. Most frames of a capture are such, and most of them belong to
+    /// connections whose handshake is over.
+    #[inline]
+    #[must_use]
+    pub const fn is_midstream(&self) -> bool {
+        let control = match self.packet {
+            Packet::V4(packet) => packet[33],
+            Packet::V6(packet) => packet[53],
+        };
+        control & OF_INTEREST == 0
+    }
+
+    /// Which connection it belongs to.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, seed: &FlowSeed) -> FlowHash {
+        match self.packet {
+            Packet::V4(packet) => {
+                let (from, to, ports) = (word(packet, 12), word(packet, 16), word(packet, 20));
+                seed.v4(from, (ports >> 16) as u16, to, ports as u16)
+            }
+            Packet::V6(packet) => {
+                let address = |at: usize| {
+                    (0..4).fold(0, |sum, index| sum << 32 | u128::from(word(packet, at + 4 * index)))
+                };
+                let ports = word(packet, 40);
+                seed.v6(address(8), (ports >> 16) as u16, address(24), ports as u16)
+            }
+        }
+    }
+
+    /// The segment in it.
+    ///
+    /// # Errors
+    /// Why it is of no use.
+    #[inline]
+    pub fn segment(&self) -> Result<Segment, Skipped> {
+        let at = super::time(self.captured)?;
+        self.read(at).map_err(|reason| super::settled(reason, self.captured))
+    }
+
+    #[inline]
+    fn read(&self, at: Nanos) -> Result<Segment, Skipped> {
+        let rest = Rest::of(self.captured.bytes, self.captured.length as usize).behind(self.before)?;
+        let (carried, rest) = match self.packet {
+            Packet::V4(_) => ip::v4(rest)?,
+            Packet::V6(_) => ip::v6(rest)?,
+        };
+        tcp::segment(at, &carried, rest)
+    }
+}
+
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Of 20 bytes of header, in one piece, with TCP in it.
+#[inline]
+fn is_plain_v4(bytes: &&[u8; 34]) -> bool {
+    bytes[0] == 0x45 && bytes[9] == 6 && bytes[6] & 0x3f == 0 && bytes[7] == 0
+}
+
+/// Without extension headers, with TCP in it.
+#[inline]
+fn is_plain_v6(bytes: &&[u8; 54]) -> bool {
+    bytes[0] >> 4 == 6 && bytes[6] == 6
+}

@@ -1,0 +1,145 @@
+//! What passes shows that the probe missed something, or two equal segments need not be one.
+
+use super::*;
+
+const S: i64 = 1_000_000;
+
+/// With a mirror's copy of each.
+fn mirrored(segments: &[Segment]) -> Vec<Segment> {
+    let copies =
+        segments.iter().flat_map(|segment| [*segment, Segment { at: segment.at + us(20), ..*segment }]);
+    copies.collect()
+}
+
+#[test]
+fn of_equal_syn_acks_without_a_syn_nothing_tells_which_was_answered() {
+    // The server answers a SYN and its timer repeats the SYN/ACK, in one tick of its clock.
+    let answer = |at| stamped(syn_ack(at), 77, 9);
+    let told = only(&[answer(0), answer(1_500), stamped(ack(2_700), 10, 77)]);
+    assert_eq!((told.client_half, told.syn_acks), (one_of(1_200, 2_700), 2));
+}
+
+#[test]
+fn a_mirror_that_shows_the_syn_twice_shows_the_syn_ack_twice() {
+    let told = only(&mirrored(&[syn(0), syn_ack(300), ack(450)]));
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+    // The SYN's copy comes last.
+    let told = only(&[syn(0), syn_ack(30), syn_ack(40), syn(50), ack(450)]);
+    assert_eq!(halves(&told), (exact(30), exact(420), exact(450)));
+    assert_eq!((told.syn_acks, flags(&told)), (1, vec![Flag::Duplicated]));
+}
+
+#[test]
+fn behind_a_mirror_a_repeated_syn_has_one_answer() {
+    let told = only(&mirrored(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn(S), 1_010, 0),
+        stamped(syn_ack(S + 300), 7, 10),
+        stamped(ack(S + 450), 1_011, 7),
+    ]));
+    assert_eq!((told.client_half, told.syn_acks), (exact(150), 1));
+}
+
+#[test]
+fn behind_a_mirror_four_equal_syn_acks_are_two() {
+    let [one, other] = [syn_ack(S + 300), syn_ack(S + 310)];
+    let told = only(&mirrored(&[syn(0), syn(S), one, other, ack(S + 450)]));
+    assert_eq!((told.client_half, told.syn_acks), (one_of(140, 150), 2));
+    let copies = [syn_ack(S + 320), syn_ack(S + 330)];
+    let told = only(&[syn(0), syn(20), syn(S), syn(S + 20), one, other, copies[0], copies[1], ack(S + 450)]);
+    assert_eq!((told.client_half, told.syn_acks), (one_of(130, 150), 2));
+}
+
+#[test]
+fn more_syn_acks_than_the_syn_can_have_caused_leave_both_halves_open() {
+    // A SYN was missed, and one of these is the timer's.
+    let told = only(&[syn(0), syn_ack(4_500), syn_ack(6_600), ack(11_400)]);
+    assert_eq!(halves(&told), (one_of(4_500, 6_600), one_of(4_800, 6_900), at_most(13_500)));
+    let told = only(&[syn(0), syn_ack(4_500), syn_ack(36_600), ack(41_400)]);
+    assert_eq!((told.server_half, told.client_half), (one_of(4_500, 36_600), one_of(4_800, 36_900)));
+}
+
+#[test]
+fn more_acks_than_the_syn_ack_can_have_caused_leave_the_clients_half_open() {
+    let segments = [
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(300), 7, 10),
+        stamped(syn(S), 1_010, 0),
+        stamped(syn_ack(S + 300), 1_007, 10),
+        stamped(ack(S + 350), 1_011, 1_007),
+        stamped(ack(S + 800), 1_011, 1_007),
+    ];
+    assert_eq!(only(&segments).client_half, Half::Unknown);
+    assert_eq!(only(&segments[..5]).client_half, exact(50));
+    // A SYN/ACK between them is the cause of the second.
+    let cause = stamped(syn_ack(S + 400), 1_008, 10);
+    let told = only(&[&segments[..5], &[cause], &segments[5..]].concat());
+    assert_eq!(told.client_half, exact(50));
+}
+
+#[test]
+fn a_syn_ack_that_names_a_syn_not_heard_leaves_the_clients_half_open() {
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(300), 7, 10),
+        stamped(syn_ack(S + 300), 1_007, 1_010),
+        stamped(with_data(ack(S + 400), 320), 1_011, 1_007),
+    ]);
+    assert_eq!((told.server_half, told.client_half), (exact(300), Half::Unknown));
+}
+
+#[test]
+fn a_fast_opens_syn_repeated_without_its_data_is_of_the_same_connection() {
+    let answer = |at| Segment { acknowledgment: ISN_C + 301, ..syn_ack(at) };
+    let third = Segment { sequence: ISN_C + 301, ..ack(13_684) };
+    let (told, counts) = counted(&[answer(-916), syn(0), third]);
+    assert_eq!((told.len(), told[0].isn_client, told[0].total), (1, ISN_C, Half::Unknown));
+    assert_eq!((told[0].client_half, counts.repeated_syns), (exact(14_600), 1));
+    // And when all is over.
+    let (told, counts) = counted(&[answer(-916), third, with_data(third, 10), syn(S), answer(S + 900)]);
+    assert_eq!((told.len(), counts.late), (1, 2));
+}
+
+#[test]
+fn a_syn_that_passes_after_its_handshake_belongs_to_it() {
+    let answer = Segment { acknowledgment: ISN_C + 301, ..syn_ack(83) };
+    let [third, data] = [112, 269].map(|at| Segment { sequence: ISN_C + 301, ..ack(at) });
+    let told = told(&[answer, third, with_data(data, 320), with_data(syn(0), 300)]);
+    assert_eq!((told.len(), told[0].client_half), (1, exact(29)));
+}
+
+#[test]
+fn a_late_syn_ack_of_the_connection_before_is_no_new_one() {
+    // Its SYN had data, which is acknowledged.
+    let old = [
+        with_data(syn(0), 300),
+        Segment { acknowledgment: ISN_C + 301, ..syn_ack(400) },
+        Segment { sequence: ISN_C + 301, ..ack(900) },
+    ];
+    let new = [
+        Segment { sequence: 7_000_000, ..syn(S) },
+        Segment { sequence: 90_000, acknowledgment: 7_000_001, ..syn_ack(S + 300) },
+        Segment { sequence: 7_000_001, acknowledgment: 90_001, ..ack(S + 500) },
+    ];
+    let again = [
+        Segment { acknowledgment: ISN_C + 301, ..syn_ack(S + 700) },
+        Segment { sequence: ISN_C + 301, ..ack(S + 900) },
+    ];
+    let told = told(&[&old[..], &new[..], &again[..]].concat());
+    assert_eq!(told.iter().map(|told| told.isn_client).collect::<Vec<_>>(), [ISN_C, 7_000_000]);
+}
+
+#[test]
+fn a_syn_ack_of_the_one_that_sent_the_syn_leaves_all_open() {
+    // It answers a SYN of the other end, which did not pass.
+    let crossing =
+        Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), acknowledgment: ISN_S + 1, ..syn(500) };
+    let told = only(&[
+        syn(0),
+        syn_ack(300),
+        crossing,
+        back(Segment { sequence: ISN_S + 1, ..syn_ack(900) }),
+        ack(S),
+    ]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+}

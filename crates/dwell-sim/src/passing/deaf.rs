@@ -1,0 +1,110 @@
+//! Whether what passed a tap shows that it missed something.
+//!
+//! A tap that hears all can hear the same segments, if each of them has a cause among those before it: each SYN/ACK a
+//! SYN of its own, or the server's timer; each pure ACK a SYN/ACK of its own. Then a reader that tells what is true at
+//! that tap tells what is false at this one, or is silent at both.
+
+use super::plan::{Course, Kind, Plan, View};
+use super::truth::{Passing, SOONEST_REPETITION};
+use dwell_core::Nanos;
+use dwell_core::tcp::TcpFlags;
+use serde::Serialize;
+
+/// Of a tap that misses segments: whether what it heard of a connection shows it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deafness {
+    /// It shows in time.
+    Shown,
+    /// It shows, but only after the handshake is over: what is told then cannot be taken back.
+    ShownLater,
+    /// A tap that misses nothing can hear the same.
+    Hidden,
+}
+
+/// So long after the client's first segment a reader may wait where something was repeated, or is missing. A handshake
+/// of three segments, each once, is over with the third.
+const WAIT: Nanos = Nanos::from_millis(200);
+
+/// Timers may be a little early.
+const SOONEST: Nanos = Nanos(SOONEST_REPETITION.0 - 10_000_000);
+
+impl Deafness {
+    /// What the tap at this probe heard of a connection; `None` if it hears all.
+    pub(super) fn of(plan: &Plan, probe: usize, passed: &[Passing<'_>]) -> Option<Self> {
+        if plan.views[probe] != View::Deaf {
+            return None;
+        }
+        let is_shown = |until: Option<Nanos>| {
+            let heard = passed.iter().filter(|passing| until.is_none_or(|until| passing.at <= until));
+            plan.course == Course::Simultaneous || is_deaf(heard)
+        };
+        Some(match over(passed) {
+            over if is_shown(over) => Self::Shown,
+            _ if is_shown(None) => Self::ShownLater,
+            _ => Self::Hidden,
+        })
+    }
+}
+
+/// When a reader must have its mind made up.
+fn over(passed: &[Passing<'_>]) -> Option<Nanos> {
+    let third = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn))?;
+    let before = |kind: Kind| -> Vec<Nanos> {
+        let of_kind = passed.iter().filter(|passing| passing.is(kind) && passing.at < third.at);
+        of_kind.map(|passing| passing.at).collect()
+    };
+    let is_whole = match (&before(Kind::Syn)[..], &before(Kind::SynAck)[..]) {
+        ([syn], [answer]) => third.is(Kind::Ack) && syn < answer && *answer - *syn < SOONEST,
+        _ => false,
+    };
+    Some(if is_whole { third.at } else { third.at + WAIT })
+}
+
+/// A SYN/ACK that passed: its time stamp, and whether an ACK to it did.
+struct Answer {
+    value: Option<u32>,
+    acknowledged: bool,
+}
+
+/// Whether something that was heard has no cause among what was heard before it.
+fn is_deaf<'p, 's: 'p>(heard: impl Iterator<Item = &'p Passing<'s>>) -> bool {
+    let (mut syns, mut unanswered) = (Vec::<(Nanos, Option<u32>)>::new(), 0_usize);
+    let mut answers = Vec::<Answer>::new();
+    let mut server_speaks = false;
+    for passing in heard {
+        let echo = passing.stamps().map(|stamps| stamps.echo).filter(|echo| *echo != 0);
+        let value = passing.stamps().map(|stamps| stamps.value);
+        let flags = passing.segment.map(|segment| segment.flags);
+        match passing.sent.kind {
+            Kind::Syn => {
+                syns.push((passing.at, value));
+                unanswered += 1;
+            }
+            Kind::SynAck => {
+                if let Some((first, _)) = syns.first() {
+                    let names_none = echo.is_some_and(|echo| syns.iter().all(|(_, syn)| *syn != Some(echo)));
+                    if names_none || unanswered == 0 && passing.at - *first < SOONEST {
+                        return true;
+                    }
+                    unanswered = unanswered.saturating_sub(1);
+                }
+                answers.push(Answer { value, acknowledged: false });
+            }
+            Kind::Ack if !answers.is_empty() => {
+                let named = |answer: &Answer| echo.is_none() || answer.value == echo;
+                let since = answers.iter().position(named);
+                let free = since.and_then(|since| answers[since..].iter_mut().find(|one| !one.acknowledged));
+                match free {
+                    Some(answer) => answer.acknowledged = true,
+                    None => return true,
+                }
+            }
+            Kind::Later if !passing.sent.forward && !flags.is_some_and(|flags| flags.has(TcpFlags::RST)) => {
+                server_speaks = true;
+            }
+            _ => {}
+        }
+    }
+    server_speaks && answers.is_empty() && !syns.is_empty()
+}

@@ -1,0 +1,231 @@
+//! Flow records by IPFIX (RFC 7011) or NetFlow, version 9 (RFC 3954), with the network delays that nProbe has: its
+//! enterprise's elements CLIENT_NW_DELAY_SEC and _USEC, SERVER_NW_DELAY_SEC and _USEC, and for the server's responses
+//! APPL_LATENCY_SEC and _USEC.
+//!
+//! A collector knows no quality: only exact halves are sent, of established connections; a record whose client half is
+//! not exact has no element for it (there is a template for each case), and without any exact half there is no record.
+//! Halves throughout connections have no element: the delays are the handshake's.
+
+mod template;
+
+use super::super::throughout::Figure;
+use super::Output;
+use anyhow::{Context, Result};
+use dwell_core::Nanos;
+use dwell_core::tcp::continuous::RoundTrips;
+use dwell_core::tcp::{Ending, Endpoint, Handshake};
+use sha2::{Digest as _, Sha256};
+use std::net::{IpAddr, UdpSocket};
+use std::time::{SystemTime, UNIX_EPOCH};
+pub(super) use template::Protocol;
+use template::{Template, Told};
+
+const TCP: u8 = 6;
+/// SYN and ACK passed.
+const CONTROL_BITS: u8 = 0x12;
+/// Bytes of a message, so that it fits any path.
+const ROOM: usize = 1_200;
+/// Messages after which the templates are told again: whoever collects may have started later.
+const REMIND: u32 = 64;
+/// Bytes of the probe's name at most: where it is told, one byte tells its length.
+const LONGEST_NAME: usize = 200;
+
+/// A host and a port, whether or not the host is known.
+pub(in crate::verb::watch) fn collector(text: &str) -> Result<String, &'static str> {
+    let port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_one = text.rsplit_once(':').is_some_and(|(host, number)| !host.is_empty() && port(number));
+    is_one.then(|| text.to_owned()).ok_or("not a host and a port, as 192.0.2.1:4739")
+}
+
+/// Sends flows.
+pub(super) struct Exporter {
+    socket: UdpSocket,
+    protocol: Protocol,
+    probe: Vec<u8>,
+    domain: u32,
+    messages: u32,
+    records: u32,
+    /// Records of one template, not sent yet.
+    held: Vec<u8>,
+    held_records: u32,
+    template: Option<Template>,
+}
+
+impl Exporter {
+    pub(super) fn to(to: &str, protocol: Protocol, probe: &str) -> Result<Self> {
+        let connect = |local: &str| {
+            let socket = UdpSocket::bind(local)?;
+            socket.connect(to).map(|()| socket)
+        };
+        let socket = connect("0.0.0.0:0").or_else(|_| connect("[::]:0"))?;
+        let digest = Sha256::digest(probe.as_bytes());
+        let domain = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+        let ends = |at: &usize| probe.is_char_boundary(*at);
+        let name = &probe[..(0..=probe.len().min(LONGEST_NAME)).rev().find(ends).unwrap_or(0)];
+        Ok(Self {
+            socket,
+            protocol,
+            probe: name.as_bytes().to_vec(),
+            domain,
+            messages: 0,
+            records: 0,
+            held: Vec::new(),
+            held_records: 0,
+            template: None,
+        })
+    }
+
+    /// A message of one set with so many records.
+    fn send(&mut self, set: &[u8], records: u32) -> Result<()> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+        let seconds = now.as_secs() as u32;
+        let mut message = Vec::with_capacity(20 + set.len());
+        match self.protocol {
+            Protocol::Ipfix => {
+                message.extend(10_u16.to_be_bytes());
+                message.extend((16 + set.len() as u16).to_be_bytes());
+                message.extend(seconds.to_be_bytes());
+                // Of the data records before this message.
+                message.extend(self.records.to_be_bytes());
+            }
+            Protocol::Netflow => {
+                message.extend(9_u16.to_be_bytes());
+                message.extend((records as u16).to_be_bytes());
+                // How long it has been running: no time here counts from there.
+                message.extend(0_u32.to_be_bytes());
+                message.extend(seconds.to_be_bytes());
+                message.extend(self.messages.to_be_bytes());
+            }
+        }
+        message.extend(self.domain.to_be_bytes());
+        message.extend(set);
+        self.messages = self.messages.wrapping_add(1);
+        // A collector that is not there is no failure of the measurement: by UDP nobody would know.
+        let _ = self.socket.send(&message);
+        Ok(())
+    }
+
+    fn send_templates(&mut self) -> Result<()> {
+        let mut set = Vec::new();
+        Template::all().for_each(|template| template.write(self.protocol, self.probe.len(), &mut set));
+        let number = if self.protocol == Protocol::Ipfix { 2 } else { 0 };
+        self.send(&in_set(number, &set), Template::all().count() as u32)
+    }
+
+    fn send_held(&mut self) -> Result<()> {
+        let Some(template) = self.template.take() else { return Ok(()) };
+        if self.messages.is_multiple_of(REMIND) {
+            self.send_templates()?;
+        }
+        let set = in_set(template.number(), &self.held);
+        let records = std::mem::take(&mut self.held_records);
+        self.send(&set, records)?;
+        self.records = self.records.wrapping_add(records);
+        self.held.clear();
+        Ok(())
+    }
+
+    /// Holds a record back, to be sent with others like it.
+    fn hold(&mut self, record: &Record<'_>) -> Result<()> {
+        let Record { client, server, from, until, told, spans } = *record;
+        let v6 = client.address.is_ipv6() || server.address.is_ipv6();
+        let template = Template { v6, told };
+        if self.template != Some(template) || self.held.len() > ROOM {
+            self.send_held()?;
+            self.template = Some(template);
+        }
+        let held = &mut self.held;
+        address(held, client, v6);
+        address(held, server, v6);
+        held.extend(client.port.to_be_bytes().into_iter().chain(server.port.to_be_bytes()));
+        held.push(TCP);
+        held.extend(milliseconds(from).into_iter().chain(milliseconds(until)));
+        if let Told::Halves { .. } = told {
+            held.push(CONTROL_BITS);
+        }
+        for span in spans {
+            let micros = (span.0.max(0) as u64 + 500) / 1_000;
+            held.extend(((micros / 1_000_000) as u32).to_be_bytes());
+            held.extend(((micros % 1_000_000) as u32).to_be_bytes());
+        }
+        if self.protocol == Protocol::Ipfix {
+            held.push(self.probe.len() as u8);
+        }
+        held.extend(&self.probe);
+        self.held_records += 1;
+        Ok(())
+    }
+}
+
+/// What a record says, before its template is known.
+struct Record<'a> {
+    client: &'a Endpoint,
+    server: &'a Endpoint,
+    from: Nanos,
+    until: Nanos,
+    told: Told,
+    /// As many as that says.
+    spans: &'a [Nanos],
+}
+
+/// A set with its header, padded to whole words.
+fn in_set(number: u16, content: &[u8]) -> Vec<u8> {
+    let padding = content.len().next_multiple_of(4) - content.len();
+    let mut set = Vec::new();
+    set.extend(number.to_be_bytes());
+    set.extend(((4 + content.len() + padding) as u16).to_be_bytes());
+    set.extend(content);
+    set.resize(set.len() + padding, 0);
+    set
+}
+
+fn address(to: &mut Vec<u8>, end: &Endpoint, v6: bool) {
+    match end.address {
+        IpAddr::V4(address) if !v6 => to.extend(address.octets()),
+        _ => to.extend(end.octets()),
+    }
+}
+
+fn milliseconds(at: Nanos) -> [u8; 8] {
+    (at.0.max(0) as u64 / 1_000_000).to_be_bytes()
+}
+
+impl Output for Exporter {
+    fn take(&mut self, handshake: &Handshake) -> Result<()> {
+        let [client, server] =
+            [handshake.client_half, handshake.server_half].map(dwell_core::tcp::Half::exact);
+        let spans: Vec<Nanos> = [client, server].into_iter().flatten().collect();
+        if handshake.ending != Ending::Established || spans.is_empty() {
+            return Ok(());
+        }
+        self.hold(&Record {
+            client: &handshake.client,
+            server: &handshake.server,
+            from: handshake.first_at,
+            // Where the whole is not known, it took as long as the half that is.
+            until: handshake.first_at + handshake.total.value().unwrap_or(spans[0]),
+            told: Told::Halves { client: client.is_some(), server: server.is_some() },
+            spans: &spans,
+        })
+    }
+
+    fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
+        let Some((Figure::Response, least)) = Figure::of(told) else { return Ok(()) };
+        self.hold(&Record {
+            client: &told.other,
+            server: &told.to,
+            from: told.from,
+            until: told.until,
+            told: Told::Response,
+            spans: &[least],
+        })
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.send_held()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.send_held()
+    }
+}
