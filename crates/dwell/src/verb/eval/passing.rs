@@ -115,7 +115,11 @@ pub(super) fn run(
         tell(&format!("section {kind}"), &[reading.sections.all(kind)], &mut note);
     }
     let in_order = reading.order.probes().iter().map(|place| list[*place]).is_sorted();
-    note("order", Quantity::WrongValues, &share(u64::from(!in_order), 1), Some(0.0));
+    let order = match reading.order.sure() {
+        Some(_) => share(u64::from(!in_order), 1),
+        None => Finding::unmeasurable("no connection tells some of the probes apart"),
+    };
+    note("order", Quantity::WrongValues, &order, Some(0.0));
     if passing.nat.is_some() {
         let (matches, false_ones) = reading.sections.matches();
         note("match across NAT", Quantity::WrongValues, &share(false_ones, matches), Some(0.0));
