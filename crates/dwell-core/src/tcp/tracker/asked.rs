@@ -99,8 +99,7 @@ impl Asked {
         self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
-        // Where nothing tells them apart, what matters is how far apart they are, whichever passes first.
-        self.newest = if self.telling { segment.at } else { self.newest.max(segment.at) };
+        self.newest = segment.at;
         self.count = self.count.saturating_add(1);
         self.repeated = true;
     }
