@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 const WAYS: usize = 4;
 
 #[derive(Clone, Debug)]
-struct Flow<T> {
+pub(super) struct Flow<T> {
     /// The ends, the lower one first.
     ends: [Endpoint; 2],
     touched: Nanos,
