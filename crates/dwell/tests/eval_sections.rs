@@ -36,7 +36,8 @@ fn sections_are_held_against_ping_and_truth() {
     assert_eq!((rows.len(), document["failures"].as_array().map(Vec::len)), (24, Some(0)), "{said}");
     for row in rows {
         let [estimate, truth] = ["estimate", "truth"].map(|key| row[key].as_f64().expect("a figure"));
-        assert!((10e6..=80e6).contains(&truth), "{row}");
+        // What was drawn, and what a busy machine is late by.
+        assert!((10e6..=80e6 + 50e6).contains(&truth), "{row}");
         // Nothing is faster than its link; ping tells microseconds.
         assert!(estimate > truth - 300e3 && estimate < truth + 50e6, "{row}");
     }

@@ -8,8 +8,8 @@ use std::io::{self, Read};
 pub(super) const LARGEST_RECORD: usize = 1 << 24;
 
 /// What is read at once: enough for a call to the operating system to count for nothing, and little enough to stay in
-/// a core's own cache.
-const BLOCK: usize = 1 << 18;
+/// a core's own cache beside the tables of those who look at the packets.
+const BLOCK: usize = 1 << 17;
 
 /// A packet as a capture holds it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -68,13 +68,15 @@ pub(super) struct Carrier {
 /// A frame as it came, and the number that it was given.
 pub(super) type Taken = (u64, Vec<u8>);
 
+/// When a frame is due, its place in the order of coming, by which port it goes, and the frame.
+type Due = (Nanos, u64, usize, Vec<u8>);
+
 impl Carrier {
     /// Carries until `stop`. Returns the frames that its host sent.
     pub(super) fn run(mut self, stop: &AtomicBool) -> Result<Vec<Taken>, LabError> {
         let host = if self.section == Section::Near { 0 } else { 1 };
         let (mut taken, mut lost) = (Vec::new(), HashMap::<(u16, Kind), usize>::new());
-        // When each is due, its place in the order of coming, and by which port it goes.
-        let mut due: BinaryHeap<Reverse<(Nanos, u64, usize, Vec<u8>)>> = BinaryHeap::new();
+        let mut due = BinaryHeap::<Reverse<Due>>::new();
         let (mut buffer, mut came) = ([0; LONGEST], 0_u64);
         while !stop.load(Ordering::Relaxed) {
             for from in 0..2 {

@@ -66,8 +66,8 @@ pub struct SectionHeard {
     /// The mean of its pings.
     pub ping: Nanos,
     /// What its link added to the segments of that handshake, as round trips: what it was told to, and what it was late
-    /// by its own stamps. Of an inner section the mean of the two that its two estimates are of. `None` where the link
-    /// lost one.
+    /// by its own stamps. Of an inner section the mean of the two that its two estimates are of, or that of the only
+    /// estimate there is. `None` where the link lost one.
     pub truth: Option<Nanos>,
 }
 
@@ -180,15 +180,14 @@ impl SectionLab {
         thread::sleep(RING_LAG);
         let sections = probes.finish()?;
         let mut heard = Vec::new();
-        for (index, (link, (section, ping))) in
-            self.links.iter().zip(sections.into_iter().zip(pings)).enumerate()
-        {
+        for (link, (section, ping)) in self.links.iter().zip(sections.into_iter().zip(pings)) {
             link.watch.record.store(false, Ordering::Relaxed);
             let passed = truth::Passed::of(&link.watch.take_frames());
-            let truth = match index {
-                0 => passed.client_side(),
-                last if last + 1 == self.sections() => passed.server_side(),
-                _ => passed.both(),
+            // Of what the estimate is of.
+            let truth = match (section.server_side.exact(), section.client_side.exact()) {
+                (Some(_), None) => passed.server_side(),
+                (None, Some(_)) => passed.client_side(),
+                (Some(_), Some(_)) | (None, None) => passed.both(),
             };
             heard.push(SectionHeard { section, ping, truth });
         }

@@ -1,5 +1,6 @@
 //! What a reader says of sections, held against the truth.
 
+use super::deaf::Deafness;
 use super::judge::HalfTally;
 use super::way::Way;
 use dwell_core::Nanos;
@@ -59,6 +60,8 @@ enum Verdict {
     Nothing,
     Right,
     Wrong,
+    /// Wrong, where a tap missed what was answered and no reader could know.
+    Hidden,
     Bounded,
     Withheld,
 }
@@ -129,6 +132,7 @@ impl JoinedJudge {
                 Verdict::Right if is_known => tally.found += 1,
                 Verdict::Right => tally.lucky += 1,
                 Verdict::Wrong => tally.wrong += 1,
+                Verdict::Hidden => tally.hidden += 1,
                 Verdict::Bounded => tally.bounded += 1,
                 Verdict::Withheld => tally.withheld += 1,
             }
@@ -221,7 +225,10 @@ fn verdict(way: &Way, between: [Option<usize>; 2], said: &Section) -> Verdict {
     let is_wrong = said.quality == SectionQuality::Inconsistent
         || said.rtt.is_some()
             && (is_false(said.server_side, &server_side) || is_false(said.client_side, &client_side));
+    let is_hidden =
+        |probe: &usize| matches!(way.at[*probe].deafness, Some(Deafness::Hidden | Deafness::ShownLater));
     match said.quality {
+        _ if is_wrong && between.iter().flatten().any(is_hidden) => Verdict::Hidden,
         _ if is_wrong => Verdict::Wrong,
         SectionQuality::UpperBound | SectionQuality::LowerBound => Verdict::Bounded,
         SectionQuality::Ambiguous => Verdict::Withheld,

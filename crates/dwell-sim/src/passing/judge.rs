@@ -26,7 +26,8 @@ pub struct HalfTally {
     /// Told as one of two, of which one is true, or what is true lies between them: a SYN/ACK that a timer repeats comes
     /// after the SYN's answer was lost, and before the answer to the SYN's repetition.
     pub withheld: u64,
-    /// Told as one of two, and what is true is neither of them, nor between them.
+    /// Told as one of two, and what is true is neither of them, nor between them. It is no value, and counted apart:
+    /// a SYN/ACK may be the timer's, of which the first was lost before it came here, and then answers none of the SYNs.
     pub neither: u64,
     /// Connections in which it cannot be known, by the reason.
     pub unknowable: BTreeMap<WhyUnknown, u64>,
@@ -141,7 +142,7 @@ impl Judge {
         let halves = [said.server_half, said.client_half, said.total];
         for (index, ((half, truth), told)) in case.truth.halves().into_iter().zip(halves).enumerate() {
             let verdict = match Verdict::of(told, truth) {
-                Verdict::Wrong if case.truth.is_hidden() => Verdict::Hidden,
+                Verdict::Wrong | Verdict::Neither if case.truth.is_hidden() => Verdict::Hidden,
                 verdict => verdict,
             };
             let first = verdict != Verdict::Found || !case.found[index];
@@ -152,7 +153,7 @@ impl Judge {
                     *count += 1;
                 }
             }
-            if matches!(verdict, Verdict::Wrong | Verdict::Neither) {
+            if verdict == Verdict::Wrong {
                 let truth = Box::new(case.truth.clone());
                 self.wrong.push(Wrong::Half { half, said: Box::new(*said), truth });
             }

@@ -1,17 +1,19 @@
 //! What a connection can be asked to be.
 
 /// The labels of what is drawn for a connection on its way, in the order of the alphabet.
-pub const LABELS: [&str; 23] = [
+pub const LABELS: [&str; 25] = [
     "aborted",
     "ack-lost",
     "ack-with-data",
     "closed-at-once",
     "data-lost",
     "echoes-newest",
+    "ecn",
     "fast-open",
     "half-open-scan",
     "lossy",
     "mirrored",
+    "mptcp",
     "no-timestamps",
     "one-way",
     "plain",

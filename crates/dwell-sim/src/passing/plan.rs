@@ -218,7 +218,7 @@ impl Host {
 
 impl Plan {
     /// A connection that real hosts made.
-    pub(crate) const fn witnessed(
+    pub(crate) fn witnessed(
         client: Host,
         server: Host,
         sections: Vec<[Nanos; 2]>,
@@ -235,7 +235,7 @@ impl Plan {
             course,
             then: Then::Ask,
             data: 0,
-            views: Vec::new(),
+            views: vec![View::Whole],
             ecn: false,
             mptcp: false,
             gives_up: None,

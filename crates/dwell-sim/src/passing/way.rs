@@ -4,7 +4,6 @@ use super::exchange::Sent;
 use super::plan::{Course, Kind, Plan};
 use super::truth::Truth;
 use dwell_core::Nanos;
-use dwell_core::tcp::Endpoint;
 
 /// What is true of one connection's way from probe to probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +61,6 @@ impl Way {
             at,
             tick,
         }
-    }
-
-    /// The client, as a probe sees it.
-    #[must_use]
-    pub fn client_at(&self, probe: usize) -> Endpoint {
-        self.at[probe].client
     }
 
     /// Of the section between two probes, of which `near` is nearer to the client.

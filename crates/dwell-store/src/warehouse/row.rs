@@ -22,6 +22,7 @@ pub(super) struct Row {
     pub(super) syn_at: i64,
     /// What is known of it, bit by bit; never 0, so that a probe which saw nothing stands out.
     pub(super) marks: i64,
+    pub(super) flags: i64,
     pub(super) server: [i64; 2],
     pub(super) client: [i64; 2],
     pub(super) total: [i64; 2],
@@ -37,8 +38,7 @@ impl Row {
             | kind(client) << 3
             | kind(total) << 5
             | (record.quality() as i64) << 7
-            | i64::from(record.flags.bits()) << 10
-            | i64::from(record.syn_acks) << 42;
+            | i64::from(record.syn_acks.min(COUNTED)) << 10;
         Self {
             key: record.key().0 as i64,
             isn_key: record.isn_key().map_or(0, |key| key.0 as i64),
@@ -46,6 +46,7 @@ impl Row {
             first_at: record.first_at.0,
             syn_at: record.syn_at.map_or(UNKNOWN, |at| at.0),
             marks,
+            flags: record.flags.bits().into(),
             server: times(server),
             client: times(client),
             total: times(total),
@@ -72,11 +73,23 @@ fn times(half: Half) -> [i64; 2] {
     }
 }
 
-/// What a probe saw, out of its marks and times; `None` where it saw nothing, or what this version does not know.
-pub(super) fn sight(probe: usize, marks: i64, server: i64, client: i64) -> Option<Sight> {
-    if marks == 0 {
+/// So many SYN/ACKs are counted in the marks.
+const COUNTED: u16 = 0x3ff;
+
+/// Marks are less than this. A time of an hour and marks are one number of 63 bits, as are such a time and flags.
+pub(super) const MARKS: i64 = 1 << 20;
+
+/// Flags are less than this.
+pub(super) const FLAGS: i64 = 1 << 20;
+
+/// What a probe saw, out of its server half with marks and its client half with flags, each time above the other and
+/// one more than it is; `None` where it saw nothing, or what this version does not know.
+pub(super) fn sight(probe: usize, server: i64, client: i64) -> Option<Sight> {
+    if server <= 0 || client < 0 {
         return None;
     }
+    let (server, marks) = (server / MARKS - 1, server % MARKS);
+    let (client, flags) = (client / FLAGS - 1, client % FLAGS);
     let half = |shift: u32, time: i64| match marks >> shift & 3 {
         1 => Half::Exact(Nanos(time)),
         2 => Half::AtMost(Nanos(time)),
@@ -88,8 +101,8 @@ pub(super) fn sight(probe: usize, marks: i64, server: i64, client: i64) -> Optio
         server: half(1, server),
         client: half(3, client),
         quality: *Quality::ALL.get((marks >> 7 & 7) as usize)?,
-        flags: Flags::from_bits((marks >> 10 & 0xffff_ffff) as u32)?,
-        syn_acks: u16::try_from(marks >> 42).ok()?,
+        flags: Flags::from_bits(u32::try_from(flags).ok()?)?,
+        syn_acks: u16::try_from(marks >> 10).ok()?,
     })
 }
 

@@ -19,11 +19,11 @@ pub(super) enum Load {
 const REQUESTS: u32 = 10_000;
 
 impl Load {
-    /// D-ITG has a process for all flows and a thread for each, with a channel besides to settle it.
+    /// D-ITG settles its flows one after the other by a channel besides, a second for each.
     pub(super) const fn most_clients(self) -> u32 {
         match self {
             Self::Ab | Self::Wrk => 1_000,
-            Self::DItg => 50,
+            Self::DItg => 15,
         }
     }
 

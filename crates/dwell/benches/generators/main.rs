@@ -83,6 +83,12 @@ fn connections(wire: &Wire, load: Load, clients: u32) -> Option<u64> {
         seen.dropped,
         made.accepted as f64 / seconds
     );
+    if lost > 0 {
+        println!(
+            "generators: {} handshakes besides were told as unfinished or refused; {}",
+            seen.other, seen.account
+        );
+    }
     Some(lost)
 }
 

@@ -88,7 +88,9 @@ impl<'a> Straight<'a> {
             }
             Packet::V6(packet) => {
                 let address = |at: usize| {
-                    (0..4).fold(0, |sum, index| sum << 32 | u128::from(word(packet, at + 4 * index)))
+                    let mut octets = [0; 16];
+                    octets.copy_from_slice(&packet[at..at + 16]);
+                    u128::from_be_bytes(octets)
                 };
                 let ports = word(packet, 40);
                 seed.v6(address(8), (ports >> 16) as u16, address(24), ports as u16)
@@ -117,8 +119,8 @@ impl<'a> Straight<'a> {
     }
 }
 
-#[inline]
-fn word(bytes: &[u8], at: usize) -> u32 {
+#[inline(always)]
+fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 

@@ -106,7 +106,7 @@ impl Asked {
 
     /// The newest was one more, although it equals the one before it.
     pub(super) fn another_like_it(&mut self, at: Nanos) {
-        self.newest = at;
+        self.newest = self.newest.max(at);
         self.telling = false;
         self.count = self.count.saturating_add(1);
         self.repeated = true;

@@ -10,6 +10,7 @@ mod crowd;
 mod early;
 mod ending;
 mod limits;
+mod missed;
 mod opening;
 mod outcome;
 mod pending;

@@ -1,17 +1,13 @@
 //! One handshake in progress.
 
 use super::super::{Endpoint, Flag, Flags, Half, Segment, TcpFlags};
-use super::asked::{Asked, TIMEOUT, Which};
+use super::asked::{Asked, TIMEOUT};
 use super::early::{Early, What};
 use crate::unit::Nanos;
 
 /// What follows a handshake's segments belongs to it if it is no further ahead than this: a first window of data, of
 /// which not all passed, but not a number that is near by chance.
 const FIRST_WINDOW: u32 = 1 << 20;
-
-/// Data on a SYN that did not pass is presumed to be no more than an Ethernet frame holds: a number that is further off
-/// is another connection's.
-const UNSEEN_DATA: u32 = 1_500;
 
 /// What is known of a handshake so far.
 #[derive(Clone, Debug)]
@@ -29,7 +25,7 @@ pub(super) struct Progress {
     /// Bytes of data on the SYN.
     pub(super) syn_data: u16,
     /// How many of them the SYN/ACK acknowledges.
-    syn_data_taken: u16,
+    pub(super) syn_data_taken: u16,
     /// Bytes of data on the SYN/ACK.
     answer_data: u16,
     pub(super) flags: Flags,
@@ -158,11 +154,6 @@ impl Progress {
         segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
     }
 
-    /// Whether it acknowledges the SYN and data that this one did not carry: it repeats a Fast Open's, which did not pass.
-    pub(super) fn acknowledges_unseen_data(&self, segment: &Segment) -> bool {
-        segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= UNSEEN_DATA
-    }
-
     /// Whether it acknowledges the SYN of the connection that these ports had before.
     pub(super) fn acknowledges_previous(&self, segment: &Segment) -> bool {
         let beyond = |isn: u32| segment.acknowledgment.wrapping_sub(isn.wrapping_add(1));
@@ -177,21 +168,6 @@ impl Progress {
     /// Whether a SYN is the one that the SYN/ACK, which passed before it, answers.
     pub(super) fn was_asked_by(&self, syn: &Segment) -> bool {
         self.isn_client.wrapping_sub(syn.sequence) <= u32::from(data(syn))
-    }
-
-    /// Whether a SYN without data repeats the one, with data, that the SYN/ACK answers (RFC 7413, 4.1.3).
-    pub(super) fn is_repeated_bare(&self, syn: &Segment) -> bool {
-        syn.payload == 0 && (1..=UNSEEN_DATA).contains(&self.isn_client.wrapping_sub(syn.sequence))
-    }
-
-    /// That SYN: which of them was answered is not known.
-    pub(super) fn repeated_bare(&mut self, syn: &Segment) {
-        self.note(syn);
-        self.flags.set(Flag::FastOpen);
-        self.flags.set(Flag::SynRepeated);
-        self.syn_data = self.isn_client.wrapping_sub(syn.sequence) as u16;
-        self.syn_data_taken = self.syn_data;
-        self.isn_client = syn.sequence;
     }
 
     /// The SYN passes after its SYN/ACK.
@@ -230,46 +206,6 @@ impl Progress {
     /// Whether something was sent again, or may have been, unseen.
     pub(super) fn may_be_repeated(&self) -> bool {
         self.was_repeated() || self.doubtful || self.seen_again.is_some()
-    }
-
-    /// The SYN/ACK once more.
-    pub(super) fn answered_again(&mut self, answer: &Segment) {
-        *self = self.settled();
-        self.deaf |= self.syns.names_unseen(echo(answer));
-        self.answers.again(answer);
-        self.flags.set(Flag::SynAckRepeated);
-        self.note_uncaused(answer.at);
-    }
-
-    /// A mirror's copy of the SYN/ACK after the client's first segment. If it had one before that, that one was another.
-    pub(super) fn copied_late(&mut self, at: Nanos, third: Nanos) {
-        match self.seen_again {
-            Some(other) if other <= third => self.answers.another_like_it(other),
-            _ => self.seen_again = Some(at),
-        }
-    }
-
-    /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
-    pub(super) fn settled(&self) -> Self {
-        let mut settled = self.clone();
-        if let Some(at) = settled.seen_again.take().filter(|_| !self.mirrored) {
-            settled.answers.another_like_it(at);
-            settled.flags.set(Flag::SynAckRepeated);
-            settled.note_uncaused(at);
-        }
-        settled
-    }
-
-    /// A single SYN makes a server send one SYN/ACK within a time-out. If there is another, a SYN was not heard, and
-    /// either may be the answer to the one that was.
-    fn note_uncaused(&mut self, at: Nanos) {
-        let since = self.syns.first().map(|syn| at - syn).filter(|since| *since < TIMEOUT);
-        if let Some(since) = since.filter(|_| !self.syns.is_repeated()) {
-            self.doubtful = true;
-            if let Half::Exact(one) = self.server_half {
-                self.server_half = Half::OneOf(one.min(since), one.max(since));
-            }
-        }
     }
 
     /// Whether a SYN/ACK, or another one, is to be expected.
@@ -334,21 +270,6 @@ impl Progress {
             Some(early) if early.what == What::Ack && at < early.at => early.what = What::Later,
             Some(_) => {}
             None => self.early = Some(Early { at, echo: None, acknowledgment, what: What::Server }),
-        }
-    }
-
-    /// The client's first segment is held, and this is one more of its.
-    pub(super) fn hear_another(&mut self, third: Early) {
-        let Some(first) = self.early else { return };
-        if third.at < first.at {
-            self.early = Some(third);
-        }
-        let is_copy = self.mirrored && Asked::is_copy_at(first.at, third.at);
-        if first.what == What::Ack && third.what == What::Ack && !is_copy {
-            // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
-            let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;
-            self.deaf |= is_newest && self.spare_answers == 0;
-            self.spare_answers = self.spare_answers.saturating_sub(1);
         }
     }
 

@@ -93,7 +93,8 @@ impl Table {
             // What is not used takes no memory: it is not touched.
             nodes: Vec::with_capacity(places as usize),
             known: Vec::with_capacity(places as usize),
-            buckets: vec![NONE; (places as usize).next_power_of_two()].into_boxed_slice(),
+            // Few enough to stay in a core's own cache: only in a flood are there two or three to a bucket.
+            buckets: vec![NONE; (places as usize / 2).next_power_of_two()].into_boxed_slice(),
             free: NONE,
             ages: [Ages { oldest: NONE, youngest: NONE, count: 0 }; Class::ALL.len()],
             places,

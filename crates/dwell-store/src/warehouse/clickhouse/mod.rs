@@ -9,6 +9,7 @@ mod wire;
 
 pub use at::{At, Credentials};
 
+use super::join::EACH;
 use super::parts::{self, Work};
 use super::row::{ENDS, Row};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
@@ -76,8 +77,8 @@ impl ClickHouse {
 
     /// Joins part after part, asking the servers in turn.
     fn join_parts(&self, probes: &[String], span: Span, work: &mut Work<'_>) -> Result<(), WarehouseError> {
-        // The length of the ends, the ends, the first instant, three numbers a probe.
-        let mut row = vec![0; 1 + ENDS + 8 + 24 * probes.len()];
+        // The length of the ends, the ends, the first instant, some numbers a probe.
+        let mut row = vec![0; 1 + ENDS + 8 + 8 * EACH * probes.len()];
         while let Some(part) = work.next_part() {
             let host = self.wire.host(part);
             let statement = join::statement(HANDSHAKES, &which(part, span), probes, span);
@@ -198,9 +199,9 @@ fn joined(row: &[u8]) -> Option<Connection> {
     let (ends, row) = row.split_at_checked(ENDS)?;
     let number = |bytes: &[u8]| bytes.try_into().map(i64::from_le_bytes).ok();
     let (first_at, row) = row.split_at_checked(8)?;
-    let columns = row.chunks_exact(24).map(|three| {
-        let mut columns = [0; 3];
-        for (column, bytes) in columns.iter_mut().zip(three.chunks_exact(8)) {
+    let columns = row.chunks_exact(8 * EACH).map(|those| {
+        let mut columns = [0; EACH];
+        for (column, bytes) in columns.iter_mut().zip(those.chunks_exact(8)) {
             *column = number(bytes).unwrap_or(0);
         }
         columns
@@ -215,8 +216,11 @@ fn put(rows: &mut Vec<u8>, day: Day, probe: &str, row: &Row) {
     rows.extend_from_slice(&row.isn_key.to_le_bytes());
     put_text(rows, probe.as_bytes());
     put_text(rows, &row.ends);
-    for number in
-        [row.first_at, row.syn_at, row.marks].iter().chain(&row.server).chain(&row.client).chain(&row.total)
+    for number in [row.first_at, row.syn_at, row.marks, row.flags]
+        .iter()
+        .chain(&row.server)
+        .chain(&row.client)
+        .chain(&row.total)
     {
         rows.extend_from_slice(&number.to_le_bytes());
     }

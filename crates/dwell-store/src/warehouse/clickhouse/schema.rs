@@ -19,7 +19,7 @@ const SHARD: &str = "_shard";
 const TABLES: [(&str, &str, &str, &str); 2] = [
     (
         HANDSHAKES,
-        "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, \
+        "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, flags Int64, \
          server_ns Int64, server_or_ns Int64, client_ns Int64, client_or_ns Int64, total_ns Int64, total_or_ns Int64, \
          syns UInt16, syn_acks UInt16",
         "key, probe",

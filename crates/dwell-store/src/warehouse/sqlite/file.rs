@@ -119,6 +119,7 @@ fn schema() -> String {
         text += &format!(
             "CREATE TABLE {} (key INTEGER NOT NULL, isn_key INTEGER NOT NULL, probe TEXT NOT NULL,
                  ends BLOB NOT NULL, first_at INTEGER NOT NULL, syn_at INTEGER NOT NULL, marks INTEGER NOT NULL,
+                 flags INTEGER NOT NULL,
                  server_ns INTEGER NOT NULL, server_or_ns INTEGER NOT NULL, client_ns INTEGER NOT NULL,
                  client_or_ns INTEGER NOT NULL, total_ns INTEGER NOT NULL, total_or_ns INTEGER NOT NULL,
                  syns INTEGER NOT NULL, syn_acks INTEGER NOT NULL);",
@@ -149,7 +150,7 @@ fn insert(keeping: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
     rows.sort_unstable_by_key(|row| row.key as u64);
     for together in rows.chunk_by(|one, two| part(one) == part(two)) {
         let table = table(part(&together[0]));
-        let text = format!("INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        let text = format!("INSERT INTO {table} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
         let mut insert = keeping.prepare_cached(&text)?;
         for row in together {
             let ([server, server_or], [client, client_or], [total, total_or]) =
@@ -162,6 +163,7 @@ fn insert(keeping: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
                 row.first_at,
                 row.syn_at,
                 row.marks,
+                row.flags,
                 server,
                 server_or,
                 client,

@@ -1,6 +1,7 @@
 //! The join, over the files of some days.
 
 use super::file::{DayFile, PARTS, damaged, table, told};
+use crate::warehouse::join::EACH;
 use crate::warehouse::parts::{self, Work};
 use crate::warehouse::{Day, Span, WarehouseError, join};
 use dwell_core::Nanos;
@@ -96,7 +97,7 @@ fn join_part(
     let sql = |error| told(file, "join", error);
     let mut statement = database.prepare(&join::statement(source, "", probes, span)).map_err(sql)?;
     let mut rows = statement.query([]).map_err(sql)?;
-    let mut columns = vec![[0i64; 3]; probes.len()];
+    let mut columns = vec![[0i64; EACH]; probes.len()];
     while let Some(row) = rows.next().map_err(sql)? {
         let first_at: i64 = row.get(1).map_err(sql)?;
         if !span.holds(Nanos(first_at)) {

@@ -1,6 +1,7 @@
 //! `dwell generate capture`: connections that pass probes, as files, with the truth of each.
 
-use anyhow::{Context, Result, bail};
+use crate::failure::bad_argument;
+use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use dwell_core::Nanos;
 use dwell_sim::passing::{CaptureFile, CaptureFormat, CaptureLink, Population, Told};
@@ -67,6 +68,10 @@ fn create(file: &Path) -> Result<BufWriter<File>> {
 
 impl CaptureArgs {
     pub(super) fn run(self) -> Result<()> {
+        if let Some(nat) = self.nat.filter(|nat| *nat >= self.probes) {
+            let places = self.probes;
+            bail!(bad_argument(anyhow!("--nat {nat}: no place is beyond {nat} of {places}: see --probes")));
+        }
         let population = Population {
             connections: self.connections,
             probes: self.probes.into(),

@@ -100,7 +100,7 @@ impl Outcome {
 fn told(why: NoBlame, name: impl Fn(usize) -> String) -> String {
     let reach = |reach: Reach| {
         let [low, high] = reach.interval;
-        format!("95 % of {} take up to {} ({low} to {high})", name(reach.section), reach.value)
+        format!("p95 of {} {} ({low} to {high})", name(reach.section), reach.value)
     };
     match why {
         NoBlame::Unmeasured(section) => format!("no connection tells {}", name(section)),

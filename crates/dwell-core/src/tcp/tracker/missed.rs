@@ -1,0 +1,88 @@
+//! Equal segments that may be one or two, and what shows that the probe missed a segment.
+
+use super::super::{Flag, Half, Segment};
+use super::asked::{Asked, TIMEOUT, Which};
+use super::early::{Early, What};
+use super::progress::{Progress, echo};
+use crate::unit::Nanos;
+
+/// Data on a SYN that did not pass is presumed to be no more than an Ethernet frame holds: a number that is further off
+/// is another connection's.
+const UNSEEN_DATA: u32 = 1_500;
+
+impl Progress {
+    /// Whether a SYN without data repeats the one, with data, that the SYN/ACK answers (RFC 7413, 4.1.3).
+    pub(super) fn is_repeated_bare(&self, syn: &Segment) -> bool {
+        syn.payload == 0 && (1..=UNSEEN_DATA).contains(&self.isn_client.wrapping_sub(syn.sequence))
+    }
+
+    /// That SYN: which of them was answered is not known.
+    pub(super) fn repeated_bare(&mut self, syn: &Segment) {
+        self.note(syn);
+        self.flags.set(Flag::FastOpen);
+        self.flags.set(Flag::SynRepeated);
+        self.syn_data = self.isn_client.wrapping_sub(syn.sequence) as u16;
+        self.syn_data_taken = self.syn_data;
+        self.isn_client = syn.sequence;
+    }
+
+    /// Whether it acknowledges the SYN and data that this one did not carry: it repeats a Fast Open's, which did not pass.
+    pub(super) fn acknowledges_unseen_data(&self, segment: &Segment) -> bool {
+        segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= UNSEEN_DATA
+    }
+
+    /// The SYN/ACK once more.
+    pub(super) fn answered_again(&mut self, answer: &Segment) {
+        *self = self.settled();
+        self.deaf |= self.syns.names_unseen(echo(answer));
+        self.answers.again(answer);
+        self.flags.set(Flag::SynAckRepeated);
+        self.note_uncaused(answer.at);
+    }
+
+    /// A mirror's copy of the SYN/ACK after the client's first segment. If it had one before that, that one was another.
+    pub(super) fn copied_late(&mut self, at: Nanos, third: Nanos) {
+        match self.seen_again {
+            Some(other) if other <= third => self.answers.another_like_it(other),
+            _ => self.seen_again = Some(at),
+        }
+    }
+
+    /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
+    pub(super) fn settled(&self) -> Self {
+        let mut settled = self.clone();
+        if let Some(at) = settled.seen_again.take().filter(|_| !self.mirrored) {
+            settled.answers.another_like_it(at);
+            settled.flags.set(Flag::SynAckRepeated);
+            settled.note_uncaused(at);
+        }
+        settled
+    }
+
+    /// A single SYN makes a server send one SYN/ACK within a time-out. If there is another, a SYN was not heard, and
+    /// either may be the answer to the one that was.
+    fn note_uncaused(&mut self, at: Nanos) {
+        let since = self.syns.first().map(|syn| at - syn).filter(|since| *since < TIMEOUT);
+        if let Some(since) = since.filter(|_| !self.syns.is_repeated()) {
+            self.doubtful = true;
+            if let Half::Exact(one) = self.server_half {
+                self.server_half = Half::OneOf(one.min(since), one.max(since));
+            }
+        }
+    }
+
+    /// The client's first segment is held, and this is one more of its.
+    pub(super) fn hear_another(&mut self, third: Early) {
+        let Some(first) = self.early else { return };
+        if third.at < first.at {
+            self.early = Some(third);
+        }
+        let is_copy = self.mirrored && Asked::is_copy_at(first.at, third.at);
+        if first.what == What::Ack && third.what == What::Ack && !is_copy {
+            // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
+            let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;
+            self.deaf |= is_newest && self.spare_answers == 0;
+            self.spare_answers = self.spare_answers.saturating_sub(1);
+        }
+    }
+}
