@@ -10,6 +10,8 @@ use dwell_net::socket::{Burst, ProbeSocket};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use std::{io, thread};
 
 /// Ethernet 26 bytes, IPv4 20, UDP 8.
 pub(crate) const AROUND: u64 = 54;
@@ -45,7 +47,7 @@ pub(crate) fn fire(
     let (mut sender, mut receiver) = sockets(testbed)?;
     let over = AtomicBool::new(false);
     let failed = || LabError::system("send packets of its own");
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let listener = scope.spawn(|| {
             settle(Role::Receiver, testbed.cores);
             listen(&mut receiver, &over, |_, _| {})
@@ -53,7 +55,7 @@ pub(crate) fn fire(
         let sent = scope.spawn(|| {
             settle(Role::Sender, testbed.cores);
             let shots = send_all(&mut sender, bursts, period);
-            std::thread::sleep(std::time::Duration::from_nanos(patience.0.unsigned_abs()));
+            thread::sleep(std::time::Duration::from_nanos(patience.0.unsigned_abs()));
             over.store(true, Ordering::Relaxed);
             shots
         });
@@ -83,7 +85,7 @@ pub(crate) fn flood(testbed: &Testbed, size: Bytes, window: u64, span: Nanos) ->
     let (sender, mut receiver) = sockets(testbed)?;
     let (over, came) = (AtomicBool::new(false), Arc::new(AtomicU64::new(0)));
     let failed = || LabError::system("send packets of its own");
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let listener = scope.spawn(|| {
             settle(Role::Receiver, testbed.cores);
             listen(&mut receiver, &over, |number, _| came.store(number + 1, Ordering::Relaxed))
@@ -105,13 +107,7 @@ pub(crate) fn flood(testbed: &Testbed, size: Bytes, window: u64, span: Nanos) ->
     })
 }
 
-fn press(
-    sender: &ProbeSocket,
-    size: Bytes,
-    window: u64,
-    span: Nanos,
-    came: &AtomicU64,
-) -> std::io::Result<()> {
+fn press(sender: &ProbeSocket, size: Bytes, window: u64, span: Nanos, came: &AtomicU64) -> io::Result<()> {
     /// After this silence what is under way counts as lost.
     const SILENCE: Nanos = Nanos::from_millis(20);
     let start = clock::monotonic();
@@ -133,14 +129,14 @@ fn press(
             number += 1;
         } else {
             // The receiver may need this core.
-            std::thread::sleep(std::time::Duration::from_micros(20));
+            thread::sleep(Duration::from_micros(20));
         }
     }
 }
 
 fn sockets(testbed: &Testbed) -> Result<(ProbeSocket, ProbeSocket), LabError> {
     let at = |place: Place| SocketAddr::new(place.ipv4(), PORT);
-    let bind = |place: Place| ProbeSocket::bind(at(place)).map_err(LabError::system("open its own socket"));
+    let bind = |place: Place| bound(at(place)).map_err(LabError::system("open its own socket"));
     let sender = testbed.wiring.source.within(|| {
         let socket = bind(Place::SOURCE)?;
         socket.connect(at(Place::DESTINATION)).map_err(LabError::system("direct its own socket"))?;
@@ -157,7 +153,7 @@ fn payload(number: u64, size: Bytes) -> Vec<u8> {
     payload
 }
 
-fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> std::io::Result<Vec<Shot>> {
+fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> io::Result<Vec<Shot>> {
     let mut shots = Vec::new();
     let start = clock::monotonic();
     for (turn, burst) in bursts.iter().enumerate() {
@@ -173,12 +169,12 @@ fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> s
         shots.extend(burst.iter().map(|size| Shot { size: *size, ..Shot::default() }));
         take_departures(sender, &mut shots)?;
     }
-    std::thread::sleep(std::time::Duration::from_millis(1));
+    thread::sleep(std::time::Duration::from_millis(1));
     take_departures(sender, &mut shots)?;
     Ok(shots)
 }
 
-fn take_departures(sender: &mut ProbeSocket, shots: &mut [Shot]) -> std::io::Result<()> {
+fn take_departures(sender: &mut ProbeSocket, shots: &mut [Shot]) -> io::Result<()> {
     while let Some(stamp) = sender.departure_stamp()? {
         if let Some(shot) = shots.get_mut(stamp.id as usize) {
             shot.left = stamp.kernel;
@@ -192,7 +188,7 @@ fn listen(
     receiver: &mut ProbeSocket,
     over: &AtomicBool,
     mut tell: impl FnMut(u64, Nanos),
-) -> std::io::Result<Vec<(u64, Nanos)>> {
+) -> io::Result<Vec<(u64, Nanos)>> {
     let (mut seen, mut head) = (Vec::new(), [0; 8]);
     loop {
         let last_look = over.load(Ordering::Relaxed);
@@ -205,6 +201,23 @@ fn listen(
             }
             None if last_look => return Ok(seen),
             None => {}
+        }
+    }
+}
+
+/// How often, and after which time, a port is asked for again.
+const TRIES: (usize, Duration) = (100, Duration::from_millis(2));
+
+/// A socket at `at`. The one before it may be there still for a moment: a command that another thread starts has copies
+/// of all sockets until it runs.
+fn bound(at: SocketAddr) -> io::Result<ProbeSocket> {
+    let mut tries = 1..TRIES.0;
+    loop {
+        match ProbeSocket::bind(at) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries.next().is_some() => {
+                thread::sleep(TRIES.1)
+            }
+            bound => return bound,
         }
     }
 }
