@@ -55,7 +55,7 @@ pub(crate) fn fire(
         let sent = scope.spawn(|| {
             settle(Role::Sender, testbed.cores);
             let shots = send_all(&mut sender, bursts, period);
-            thread::sleep(std::time::Duration::from_nanos(patience.0.unsigned_abs()));
+            thread::sleep(Duration::from_nanos(patience.0.unsigned_abs()));
             over.store(true, Ordering::Relaxed);
             shots
         });
@@ -169,7 +169,7 @@ fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> i
         shots.extend(burst.iter().map(|size| Shot { size: *size, ..Shot::default() }));
         take_departures(sender, &mut shots)?;
     }
-    thread::sleep(std::time::Duration::from_millis(1));
+    thread::sleep(Duration::from_millis(1));
     take_departures(sender, &mut shots)?;
     Ok(shots)
 }
