@@ -157,9 +157,6 @@ impl Table {
     /// Which one has to go before another comes, if all places are taken.
     pub(super) fn in_the_way(&mut self) -> Option<Place> {
         let taken = self.ages.iter().map(|ages| ages.count).sum::<u32>();
-        if self.ages[Class::Over as usize].count > Class::Over.share(self.places) {
-            return self.oldest(Class::Over);
-        }
         if taken < self.places {
             return None;
         }
