@@ -55,7 +55,8 @@ pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
             MAKE,
             &format!(
                 "CREATE TABLE IF NOT EXISTS {own} ({columns}) \
-                 ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY ({order})"
+                 ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY ({order}) \
+                 SETTINGS index_granularity = 1024"
             ),
         )?;
         if let Some(cluster) = &at.cluster {
