@@ -201,6 +201,10 @@ fn knowable(way: &Way) -> Vec<[Option<usize>; 2]> {
 
 fn verdict(way: &Way, between: [Option<usize>; 2], said: &Section) -> Verdict {
     let (server_side, client_side, least) = match between {
+        // There is no such section: the order is wrong.
+        [Some(near), Some(far)] if near >= far => {
+            return if said.rtt.is_some() { Verdict::Wrong } else { Verdict::Nothing };
+        }
         [Some(near), Some(far)] => {
             let between = way.between(near, far);
             (between.server_side, between.client_side, between.least)
