@@ -6,12 +6,13 @@
 //! free correct the line, and it meets zero at A = -beta / alpha.
 
 use super::chance::share;
+use super::pace::Pace;
 use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
 use crate::stats::quantile::{mean, standard_deviation};
-use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::Nanos;
 
 /// How `bart` probes.
@@ -38,8 +39,8 @@ impl Default for Config {
 /// Lowest and highest rate as shares of that at which a burst arrives.
 const RANGE: (f64, f64) = (0.1, 1.5);
 
-/// Packets of that burst, and how many are tried.
-const BURST: (usize, usize) = (25, 5);
+/// Packets of that burst.
+const BURST: usize = 25;
 
 /// The line of strain over rate, and how sure it is. Rates are shares of the burst's, so that all figures are near 1.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -86,8 +87,7 @@ impl Line {
 pub struct Bart {
     config: Config,
     facts: PathFacts,
-    bursts: usize,
-    around: Option<f64>,
+    pace: Pace,
     sent: bool,
     line: Line,
     corrections: usize,
@@ -105,8 +105,7 @@ impl Bart {
         Self {
             config,
             facts: *facts,
-            bursts: 0,
-            around: None,
+            pace: Pace::new(BURST, facts),
             sent: false,
             line: Line::START,
             corrections: 0,
@@ -139,14 +138,7 @@ impl Bart {
 
 impl Method for Bart {
     fn next(&mut self) -> Step {
-        let Some(around) = self.around else {
-            if self.bursts == BURST.1 {
-                return Step::Done;
-            }
-            self.bursts += 1;
-            let train = Train::burst(self.facts.max_size, BURST.0);
-            return Step::Send(vec![Departure { pause: self.config.pause, train }]);
-        };
+        let Some(around) = self.pace.rate() else { return self.pace.ask() };
         if std::mem::replace(&mut self.sent, true) {
             return Step::Done;
         }
@@ -161,27 +153,23 @@ impl Method for Bart {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((_, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
-            return;
-        };
-        if size != self.facts.max_size {
+        let Some((size, hold)) = shape(observation) else { return };
+        let Some(around) = self.pace.rate() else { return self.pace.see(observation) };
+        if size != self.facts.max_size
+            || observation.fates.len() != self.config.packets
+            || hold == Nanos::ZERO
+        {
             return;
         }
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        match self.around {
-            None if hold == Nanos::ZERO => self.around = Some(occupied(size) * 1e9 / came),
-            Some(around) if observation.fates.len() == self.config.packets && hold > Nanos::ZERO => {
-                self.learn(observation, around);
-            }
-            _ => {}
-        }
+        self.learn(observation, around);
     }
 
     fn report(&self) -> Report {
         let report = Report::new(Self::NAME, self.vantage);
-        let Some(around) = self.around.filter(|_| self.corrections >= 3) else {
+        let Some(around) = self.pace.rate().filter(|_| self.corrections >= 3) else {
             let why = "fewer than three trains came through that were faster than what is free";
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };

@@ -12,6 +12,7 @@ mod chance;
 pub mod cprobe;
 mod excursion;
 pub mod igi;
+mod pace;
 pub mod pathchirp;
 pub mod pathload;
 mod search;

@@ -6,7 +6,8 @@
 
 use super::averaged::averaged;
 use super::excursion::estimate;
-use super::stream::{occupied, passed, spacing, spacings};
+use super::pace::Pace;
+use super::stream::{occupied, passed, spacing};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Vantage};
 use crate::train::{Departure, Observation, Packet, PathFacts, Train};
@@ -41,18 +42,12 @@ const RANGES: usize = 4;
 /// Packets of the burst that shows where the range may lie.
 const BURST: usize = 25;
 
-/// Bursts until one comes through whole.
-const BURSTS: usize = 5;
-
-/// Before each of them.
-const BURST_PAUSE: Nanos = Nanos::from_millis(50);
-
 /// The method.
 #[derive(Clone, Debug)]
 pub struct Pathchirp {
     config: Config,
     facts: PathFacts,
-    bursts: usize,
+    pace: Pace,
     ranges: usize,
     /// Lowest and highest rate of the chirps, bits per second.
     range: Option<(f64, f64)>,
@@ -72,7 +67,7 @@ impl Pathchirp {
         Self {
             config,
             facts: *facts,
-            bursts: 0,
+            pace: Pace::new(BURST, facts),
             ranges: 0,
             range: None,
             estimates: Vec::new(),
@@ -94,13 +89,6 @@ impl Pathchirp {
         Train { packets: std::iter::once(first).chain((0..gaps).map(packet)).collect(), ..Train::default() }
     }
 
-    fn see_burst(&mut self, observation: &Observation) {
-        if let Some((_, came)) = spacings(observation) {
-            let rate = occupied(self.facts.max_size) * 1e9 / came;
-            self.range = Some((RANGE.0 * rate, RANGE.1 * rate));
-        }
-    }
-
     /// A range that fits better, if the estimates lie at an end of this one.
     fn moved(&self) -> Option<(f64, f64)> {
         let (low, high) = self.range?;
@@ -117,14 +105,7 @@ impl Pathchirp {
 
 impl Method for Pathchirp {
     fn next(&mut self) -> Step {
-        let Some(range) = self.range else {
-            if self.bursts == BURSTS {
-                return Step::Done;
-            }
-            self.bursts += 1;
-            let train = Train::burst(self.facts.max_size, BURST);
-            return Step::Send(vec![Departure { pause: BURST_PAUSE, train }]);
-        };
+        let Some(range) = self.range else { return self.pace.ask() };
         let range = match self.moved() {
             Some(moved) => moved,
             None if self.ranges == 0 => range,
@@ -145,7 +126,9 @@ impl Method for Pathchirp {
 
     fn see(&mut self, observation: &Observation) {
         if self.range.is_none() {
-            return self.see_burst(observation);
+            self.pace.see(observation);
+            self.range = self.pace.rate().map(|rate| (RANGE.0 * rate, RANGE.1 * rate));
+            return;
         }
         let passed = passed(observation);
         // A chirp with a packet missing is not used, as in the authors' tool.

@@ -4,8 +4,9 @@
 //! has free, and else does not. A fleet of N streams votes; where it is of two minds, what is free varied around R
 //! while the fleet went on. The result is a range.
 
+use super::pace::Pace;
 use super::search::{Search, Verdict};
-use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, spacings, stream};
+use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, stream};
 use super::trend::{Trend, trend};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -57,20 +58,13 @@ const MODERATE_LOSS: f64 = 0.03;
 /// Packets of the train that shows the asymptotic dispersion rate, from which the search starts.
 const FIRST_TRAIN: usize = 50;
 
-/// So many of them at most, until one comes through whole.
-const FIRST_TRAINS: usize = 5;
-
-/// Before each of them.
-const FIRST_PAUSE: Nanos = Nanos::from_millis(50);
-
 /// The method.
 #[derive(Clone, Debug)]
 pub struct Pathload {
     config: Config,
     facts: PathFacts,
     search: Option<Search>,
-    /// Trains sent to find where the search starts.
-    first_trains: usize,
+    pace: Pace,
     /// Rate of the fleet under way, bits per second.
     rate: f64,
     /// Of the one after it; `None`: the search is over.
@@ -93,7 +87,7 @@ impl Pathload {
             config,
             facts: *facts,
             search: None,
-            first_trains: 0,
+            pace: Pace::new(FIRST_TRAIN, facts),
             rate: 0.0,
             next_rate: None,
             trends: Vec::new(),
@@ -139,25 +133,12 @@ impl Pathload {
             Verdict::Grey
         }
     }
-
-    fn see_first(&mut self, observation: &Observation) {
-        let Some(((_, came), (size, _))) = spacings(observation).zip(shape(observation)) else { return };
-        let dispersion = occupied(size) * 1e9 / came;
-        let omega = self.config.resolution * dispersion;
-        self.search = Some(Search::new(omega, 1.5 * omega));
-        self.next_rate = Some(dispersion);
-    }
 }
 
 impl Method for Pathload {
     fn next(&mut self) -> Step {
         if self.search.is_none() {
-            if self.first_trains == FIRST_TRAINS {
-                return Step::Done;
-            }
-            self.first_trains += 1;
-            let train = Train::burst(self.facts.max_size, FIRST_TRAIN);
-            return Step::Send(vec![Departure { pause: FIRST_PAUSE, train }]);
+            return self.pace.ask();
         }
         if !self.trends.is_empty() {
             let verdict = self.verdict();
@@ -180,7 +161,13 @@ impl Method for Pathload {
 
     fn see(&mut self, observation: &Observation) {
         if self.search.is_none() {
-            return self.see_first(observation);
+            self.pace.see(observation);
+            self.next_rate = self.pace.rate();
+            self.search = self.next_rate.map(|rate| {
+                let omega = self.config.resolution * rate;
+                Search::new(omega, 1.5 * omega)
+            });
+            return;
         }
         if observation.fates.len() != self.config.packets || shape(observation).is_none() {
             return;

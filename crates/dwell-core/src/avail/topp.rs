@@ -3,12 +3,13 @@
 //! A pair offered at rate o arrives at m. Up to what is free o / m is 1; above it o / m = (1 - A / C) + o / C, a line
 //! whose slope is one over the tight link's capacity, and which leaves 1 at o = A.
 
+use super::pace::Pace;
 use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::change_point::{Slope, two_regimes};
 use crate::stats::slope::least_squares;
-use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::Nanos;
 use std::collections::BTreeMap;
 
@@ -31,16 +32,15 @@ impl Default for Config {
     }
 }
 
-/// Packets of the burst around whose rate the range lies, and how many are tried.
-const BURST: (usize, usize) = (25, 5);
+/// Packets of the burst around whose rate the range lies.
+const BURST: usize = 25;
 
 /// The method.
 #[derive(Clone, Debug)]
 pub struct Topp {
     config: Config,
     facts: PathFacts,
-    bursts: usize,
-    around: Option<f64>,
+    pace: Pace,
     sent: bool,
     /// Spacings as they were asked for, and of each the rates offered and measured.
     pairs: BTreeMap<Nanos, Vec<(f64, f64)>>,
@@ -57,8 +57,7 @@ impl Topp {
         Self {
             config,
             facts: *facts,
-            bursts: 0,
-            around: None,
+            pace: Pace::new(BURST, facts),
             sent: false,
             pairs: BTreeMap::new(),
             vantage: Vantage::Capture,
@@ -79,14 +78,7 @@ impl Topp {
 
 impl Method for Topp {
     fn next(&mut self) -> Step {
-        let Some(around) = self.around else {
-            if self.bursts == BURST.1 {
-                return Step::Done;
-            }
-            self.bursts += 1;
-            let train = Train::burst(self.facts.max_size, BURST.0);
-            return Step::Send(vec![Departure { pause: Nanos::from_millis(50), train }]);
-        };
+        let Some(around) = self.pace.rate() else { return self.pace.ask() };
         if std::mem::replace(&mut self.sent, true) {
             return Step::Done;
         }
@@ -103,20 +95,21 @@ impl Method for Topp {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
+        if self.pace.rate().is_none() {
+            return self.pace.see(observation);
+        }
+        let (Some((sent, came)), Some((size, hold)), [_, _]) =
+            (spacings(observation), shape(observation), observation.fates.as_slice())
+        else {
             return;
         };
-        if size != self.facts.max_size {
+        if size != self.facts.max_size || sent <= 0.0 {
             return;
         }
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        if observation.fates.len() > 2 {
-            self.around.get_or_insert(occupied(size) * 1e9 / came);
-        } else if sent > 0.0 {
-            self.pairs.entry(hold).or_default().push((sent, came));
-        }
+        self.pairs.entry(hold).or_default().push((sent, came));
     }
 
     fn report(&self) -> Report {

@@ -1,6 +1,7 @@
 //! How much slower trains arrive than they were sent, against the rate at which they were: up to what is free, not at all.
 
-use super::ink::{BLUE, GREY, INK, LEGEND_ROW, PALE, Swatch, VERMILLION, label, legend, plain};
+use super::axes::{axes, frame};
+use super::ink::{BLUE, LEGEND_ROW, Swatch, VERMILLION, legend};
 use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
@@ -34,23 +35,9 @@ impl Panel for Strain {
             .collect();
         let top = shown.iter().map(|point| point.1).fold(1.1, f64::max) * 1.05;
         let bottom = shown.iter().map(|point| point.1).fold(0.95, f64::min) * 0.98;
-        let mut chart = ChartBuilder::on(&area)
-            .margin(12)
-            .margin_right(28)
-            .x_label_area_size(52)
-            .y_label_area_size(72)
-            .build_cartesian_2d(0.0..right, bottom..top)?;
-        chart
-            .configure_mesh()
-            .light_line_style(WHITE)
-            .bold_line_style(PALE)
-            .axis_style(GREY)
-            .label_style(label(14, INK))
-            .axis_desc_style(label(16, INK))
-            .x_label_formatter(&|x| plain(*x))
+        let mut chart = frame(&area).build_cartesian_2d(0.0..right, bottom..top)?;
+        axes(&mut chart, "Rate at which a train was sent (Mb/s)", "Sent over arrived")
             .y_label_formatter(&|y| format!("{y:.2}"))
-            .x_desc("Rate at which a train was sent (Mb/s)")
-            .y_desc("Sent over arrived")
             .draw()?;
         let mut names = vec![(Swatch::Point(BLUE), format!("one of {} trains", shown.len()))];
         if let Some((free, name)) = &self.free {
