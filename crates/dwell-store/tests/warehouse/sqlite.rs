@@ -50,6 +50,18 @@ fn a_file_of_another_version_is_not_touched() {
 }
 
 #[test]
+fn a_file_that_is_just_being_made_holds_nothing_yet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    filled(folder.path());
+    let connection = rusqlite::Connection::open(folder.path().join("2026-11-22.sqlite")).expect("open");
+    connection.pragma_update(None, "journal_mode", "wal").expect("as a writer begins");
+    assert_eq!(read(folder.path()).expect("read"), 2_000);
+    let mut store = Sqlite::open(folder.path()).expect("a warehouse");
+    assert_eq!(store.records().expect("counted").values().sum::<u64>(), 2_000);
+    assert_eq!(store.accounts().expect("told").len(), 1);
+}
+
+#[test]
 fn a_damaged_file_is_told() {
     for damage in ["text", "cut", "overwritten", "foreign"] {
         let folder = tempfile::tempdir().expect("a folder");

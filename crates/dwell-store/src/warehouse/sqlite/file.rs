@@ -34,9 +34,7 @@ impl DayFile {
         opened.connection.pragma_update(None, "synchronous", "full").map_err(sql)?;
         let making =
             opened.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let tables: i64 =
-            making.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0)).map_err(sql)?;
-        if tables == 0 {
+        if tables(&making).map_err(sql)? == 0 {
             making.execute_batch(&schema()).map_err(sql)?;
         }
         making.commit().map_err(sql)?;
@@ -44,11 +42,14 @@ impl DayFile {
         Ok(opened)
     }
 
-    /// One that is there.
-    pub(super) fn open(file: &Path) -> Result<Self, WarehouseError> {
+    /// One that is there; `None` where a writer is just making it, and nothing is in it yet.
+    pub(super) fn open(file: &Path) -> Result<Option<Self>, WarehouseError> {
         let opened = Self::connect(file)?;
+        if tables(&opened.connection).map_err(|error| told(file, "open it", error))? == 0 {
+            return Ok(None);
+        }
         check(file, &opened.connection)?;
-        Ok(opened)
+        Ok(Some(opened))
     }
 
     fn connect(file: &Path) -> Result<Self, WarehouseError> {
@@ -102,6 +103,11 @@ impl DayFile {
         }
         Ok(())
     }
+}
+
+/// How many tables there are.
+fn tables(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
 }
 
 /// Name of a part's table.

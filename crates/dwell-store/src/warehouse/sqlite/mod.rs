@@ -82,7 +82,9 @@ impl Store for Sqlite {
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts = BTreeMap::new();
         for day in self.days()? {
-            DayFile::open(&self.file(day))?.accounts(&mut accounts)?;
+            if let Some(file) = DayFile::open(&self.file(day))? {
+                file.accounts(&mut accounts)?;
+            }
         }
         Ok(accounts)
     }
@@ -90,7 +92,9 @@ impl Store for Sqlite {
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         let mut records = BTreeMap::new();
         for day in self.days()? {
-            DayFile::open(&self.file(day))?.records(&mut records)?;
+            if let Some(file) = DayFile::open(&self.file(day))? {
+                file.records(&mut records)?;
+            }
         }
         Ok(records)
     }

@@ -48,7 +48,11 @@ pub(super) fn connections(
     span: Span,
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
-    files.iter().try_for_each(|file| DayFile::open(file).map(drop))?;
+    let mut made = Vec::with_capacity(files.len());
+    for file in files {
+        made.extend(DayFile::open(file)?.map(|_| file.clone()));
+    }
+    let files = made.as_slice();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
     parts::join(PARTS, workers, |work| join_parts(files, probes, span, work), take)
 }
