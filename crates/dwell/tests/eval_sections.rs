@@ -23,6 +23,14 @@ fn eval(folder: &Path, grid: &str) -> Output {
     command.current_dir(folder).env("HOME", folder).output().expect("the command runs")
 }
 
+/// Both ways of what was drawn for the section that a method's name ends with, in nanoseconds.
+fn asked(row: &Value, method: &str) -> f64 {
+    let sections = ["source", "transit", "destination"];
+    let link = sections.iter().position(|section| method.ends_with(section)).expect("a section");
+    let drawn = row["condition"][format!("links.{link}.propagation")].as_str().expect("drawn");
+    2e6 * drawn.strip_suffix(" ms").expect("in milliseconds").parse::<f64>().expect("a number")
+}
+
 #[test]
 fn sections_are_held_against_ping_and_truth() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -38,8 +46,11 @@ fn sections_are_held_against_ping_and_truth() {
         let [estimate, truth] = ["estimate", "truth"].map(|key| row[key].as_f64().expect("a figure"));
         // What was drawn, and what a busy machine is late by.
         assert!((10e6..=80e6 + 50e6).contains(&truth), "{row}");
-        // Nothing is faster than its link; ping tells microseconds.
-        assert!(estimate > truth - 300e3 && estimate < truth + 50e6, "{row}");
+        // Nothing is faster than its link; ping tells microseconds, and passes at another time than the handshake, for which
+        // the link may have been late.
+        let told = row["method"].as_str().expect("a method");
+        let least = if told.starts_with("ping") { asked(row, told) } else { truth };
+        assert!(estimate > least - 300e3 && estimate < truth + 50e6, "{row}");
     }
     let agreements = document["agreement"].as_array().expect("agreements");
     let told: Vec<_> =

@@ -29,6 +29,10 @@ pub(super) struct Line {
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.
 pub(super) type Known = (f64, f64);
 
+/// No gap is taken for more certain than a ten-thousandth of itself, as a variance: what is known of `own` must count
+/// beside samples that agree to the last digit.
+const LEAST_NOISE: f64 = 1e-8;
+
 const RESAMPLES: usize = 500;
 
 const SEED: u64 = 9;
@@ -72,7 +76,7 @@ fn residual(samples: &[Sample], known: Option<Known>) -> Option<f64> {
         .iter()
         .map(|sample| (sample.output - own - share * sample.input).powi(2) * sample.gaps / sample.input)
         .sum();
-    Some((sum / freedom).max(1e-9))
+    Some((sum / freedom).max(LEAST_NOISE * guess))
 }
 
 /// Weighted least squares with a prior on the intercept.
