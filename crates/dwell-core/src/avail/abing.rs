@@ -53,7 +53,7 @@ impl Abing {
     }
 
     fn size(&self) -> Bytes {
-        (self.config.size + ETHERNET_OVERHEAD).clamp(self.facts.min_size, self.facts.max_size)
+        (self.config.size + ETHERNET_OVERHEAD).max(self.facts.min_size).min(self.facts.max_size)
     }
 }
 

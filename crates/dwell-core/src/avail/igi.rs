@@ -109,7 +109,7 @@ impl Igi {
 
     fn size(&self) -> Bytes {
         let around = crate::unit::ETHERNET_OVERHEAD;
-        (self.config.size + around).clamp(self.facts.min_size, self.facts.max_size)
+        (self.config.size + around).max(self.facts.min_size).min(self.facts.max_size)
     }
 
     /// g_B: the gap of packets of this size back to back on the bottleneck, nanoseconds.

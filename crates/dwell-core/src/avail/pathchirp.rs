@@ -39,6 +39,9 @@ const RANGE: (f64, f64) = (0.1, 2.0);
 /// The range is moved so often at most, when estimates lie at its end.
 const RANGES: usize = 4;
 
+/// More gaps than the widest range needs: what a chirp may be made of, whatever the burst seemed to show.
+const MOST_GAPS: f64 = 100.0;
+
 /// Packets of the burst that shows where the range may lie.
 const BURST: usize = 25;
 
@@ -78,12 +81,12 @@ impl Pathchirp {
     }
 
     fn size(&self) -> Bytes {
-        self.config.size.clamp(self.facts.min_size, self.facts.max_size)
+        self.config.size.max(self.facts.min_size).min(self.facts.max_size)
     }
 
     fn chirp(&self, (low, high): (f64, f64)) -> Train {
         let size = self.size();
-        let gaps = ((high / low).ln() / self.config.spread.ln()).ceil().max(1.0) as i32;
+        let gaps = ((high / low).ln() / self.config.spread.ln()).ceil().clamp(1.0, MOST_GAPS) as i32;
         let first = Packet { size, hold: Nanos::ZERO };
         let packet = |gap| Packet { size, hold: spacing(size, low * self.config.spread.powi(gap)) };
         Train { packets: std::iter::once(first).chain((0..gaps).map(packet)).collect(), ..Train::default() }

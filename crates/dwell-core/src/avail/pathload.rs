@@ -103,7 +103,7 @@ impl Pathload {
         let bits = rate * self.config.least_spacing.as_secs_f64();
         let least = self.config.least_size.max(self.facts.min_size);
         let around = occupied(least) - least.bits() as f64;
-        let size = Bytes(((bits - around) / 8.0).max(0.0) as u64).clamp(least, self.facts.max_size);
+        let size = Bytes(((bits - around) / 8.0).max(0.0) as u64).max(least).min(self.facts.max_size);
         stream(size, spacing(size, rate), self.config.packets)
     }
 

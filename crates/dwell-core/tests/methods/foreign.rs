@@ -1,5 +1,6 @@
 //! What no path would ever show: no method may panic on it.
 
+use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp};
 use dwell_core::capacity::{EndLink, end_link};
 use dwell_core::host::{Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{
@@ -14,6 +15,15 @@ fn methods(facts: &PathFacts, vantage: Vantage) -> Vec<Box<dyn Method>> {
         Box::new(Salehin2017::new(salehin2017::Config { vantage, probes: 20, ..Default::default() }, facts)),
         Box::new(EndLink::new(end_link::Config { vantage: Some(vantage), ..Default::default() }, facts)),
         Box::new(EndLink::new(end_link::Config::default(), facts)),
+        Box::new(Busy::new(Default::default(), facts)),
+        Box::new(Pathload::new(Default::default(), facts)),
+        Box::new(Pathchirp::new(Default::default(), facts)),
+        Box::new(Spruce::new(Default::default(), facts)),
+        Box::new(Igi::new(Default::default(), facts)),
+        Box::new(Abing::new(Default::default(), facts)),
+        Box::new(Topp::new(Default::default(), facts)),
+        Box::new(Bart::new(Default::default(), facts)),
+        Box::new(Cprobe::new(Default::default(), facts)),
     ]
 }
 

@@ -278,7 +278,8 @@ impl Method for Busy {
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
         if let Some(search) = &self.search {
             report.warnings.push(format!(
-                "trains at {:.0} % of what the narrow link seemed to have free were held up: the tight link is another one, or several                  are loaded; the range is that of a search",
+                "trains at {:.0} % of what the narrow link seemed to have free were held up: the tight link is another one, or several are \
+                 loaded; the range is that of a search",
                 TEST * 100.0
             ));
             return report.with(Quantity::AvailableBandwidth, range(search));
