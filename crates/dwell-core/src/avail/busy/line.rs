@@ -24,6 +24,8 @@ pub(super) struct Line {
     pub(super) share: Estimate,
     /// (1 - share) / own: packets of the train's size that are free a nanosecond.
     pub(super) free: Estimate,
+    /// Variance of what comes between two packets, nanoseconds of the link's work, for each nanosecond between them.
+    pub(super) noise: f64,
 }
 
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.
@@ -33,6 +35,13 @@ pub(super) type Known = (f64, f64);
 /// beside samples that agree to the last digit.
 const LEAST_NOISE: f64 = 1e-8;
 
+/// Nor is what is free known better than to this share of the link: clocks, stamps and the rates of shapers are off by
+/// as much.
+const RESOLUTION: f64 = 1e-3;
+
+/// The interval of where samples begin is so many times as wide before it contradicts what is known.
+const CONTRADICTION: f64 = 2.0;
+
 const RESAMPLES: usize = 500;
 
 const SEED: u64 = 9;
@@ -41,7 +50,21 @@ const SEED: u64 = 9;
 ///
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
 /// of it: the weight of a sample is gaps / input.
+///
+/// What is known goes by the board where the samples themselves clearly begin elsewhere: between packets that regular
+/// traffic always parts, nothing shows what one of them takes.
 pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
+    let alone = fitted(samples, None);
+    let contradicts = |(value, _): &Known| {
+        alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
+    };
+    match known.filter(|known| !contradicts(known)) {
+        Some(known) => fitted(samples, Some(known)),
+        None => alone,
+    }
+}
+
+fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
         let (own, share) = solve(samples, known, noise)?;
@@ -51,8 +74,10 @@ pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let [own, share, free] =
         intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
     let factor = small_sample_factor(samples.len());
-    let mut line =
-        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor) };
+    let mut line = Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
+    let resolution = RESOLUTION / line.own.value;
+    line.free.low = line.free.low.min(line.free.value - resolution);
+    line.free.high = line.free.high.max(line.free.value + resolution);
     if let Some((value, error)) = known {
         // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
         // error moves share by -own's error over the mean input, so both add up.

@@ -17,7 +17,7 @@ mod unparted;
 
 use super::chance::exponential;
 use super::search::{Search, Verdict};
-use super::stream::{occupied, passed, shape, spacings, stream, vantage};
+use super::stream::{Passed, occupied, passed, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
@@ -45,7 +45,7 @@ impl Default for Config {
     /// Some 300 packets in a second and a half, at 100 Mb/s.
     fn default() -> Self {
         Self {
-            trains: 10,
+            trains: 8,
             packets: (10, 60),
             lasting: Nanos::from_micros(600),
             pause: Nanos::from_millis(40),
@@ -55,13 +55,25 @@ impl Default for Config {
 }
 
 /// Packets of each burst of the first round.
-const BURST: usize = 16;
+const BURST: usize = 13;
 
-/// The second spacing lies so far from the link's own towards what is free.
-const NEARER: f64 = 0.5;
+/// So many packets back to back head a train: what they leave waiting keeps the link busy until the train does. Their
+/// gaps do not count.
+const HEAD: usize = 3;
 
-/// The test is made at this share of what seems free.
-const TEST: f64 = 0.85;
+/// At the second spacing train and cross traffic together are so much of what the link carries: were it no more than
+/// all, the link would idle now and then.
+const OVERLOAD: f64 = 1.25;
+
+/// The second spacing is at least so many times the first.
+const NEARER: f64 = 1.15;
+
+/// The test is made at the lower end of what seems free, by trains of so many packets: shorter ones may be held up by
+/// what the cross traffic does by chance.
+const TEST: usize = 26;
+
+/// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
+const NOTHING: f64 = 0.02;
 
 /// The search goes on until its ends are so near to each other, as a share of the rate of a burst, or after so many
 /// fleets.
@@ -144,6 +156,11 @@ impl Busy {
         unparted::unparted(&self.gaps)
     }
 
+    /// What a packet takes of the link, as far as is known.
+    fn spacing(&self) -> Option<f64> {
+        self.own().map(|(own, _)| own).or_else(|| self.pace())
+    }
+
     /// The spacing at which the narrow link lets a burst go.
     fn pace(&self) -> Option<f64> {
         let came: Vec<f64> = self.bursts.iter().map(|(_, came)| *came).collect();
@@ -154,25 +171,45 @@ impl Busy {
         line(&self.samples, self.own())
     }
 
-    fn trains(&mut self, gap: f64, count: usize) -> Vec<Departure> {
+    fn packets(&self, gap: f64) -> usize {
         let (least, most) = self.config.packets;
-        let packets = (self.config.lasting.as_f64() / gap).ceil() as usize;
-        let train = stream(self.facts.max_size, Nanos::from_f64(gap), packets.clamp(least, most) + 1);
+        ((self.config.lasting.as_f64() / gap).ceil() as usize).clamp(least, most)
+    }
+
+    /// Trains that keep the link busy from their head on.
+    fn headed(&mut self, gap: f64, count: usize) -> Vec<Departure> {
+        let mut train = stream(self.facts.max_size, Nanos::from_f64(gap), HEAD + self.packets(gap));
+        for packet in &mut train.packets[..HEAD] {
+            packet.hold = Nanos::ZERO;
+        }
         self.departures(&train, count)
     }
 
     /// A fleet at `rate`, of which it is not known whether it is free.
     fn fleet_at(&mut self, rate: f64, count: usize) -> Vec<Departure> {
+        if rate != self.rate {
+            self.fleet.clear();
+        }
         self.rate = rate;
-        self.fleet.clear();
-        self.trains(self.bits() * 1e9 / rate, count)
+        let gap = self.bits() * 1e9 / rate;
+        let packets = self.packets(gap).max(TEST);
+        let train = stream(self.facts.max_size, Nanos::from_f64(gap), packets);
+        self.departures(&train, count)
     }
 
     /// The rate to look at next, given what became of the last fleet; `None`: the line holds, or the search is over.
     fn searched(&mut self) -> Option<f64> {
-        let verdict = strain::verdict(&self.fleet);
-        if self.search.is_none() && verdict != Verdict::Above {
-            return None;
+        let verdict = strain::verdict(&self.fleet, self.line()?.noise);
+        if self.search.is_none() {
+            if verdict == Verdict::Below {
+                return None;
+            }
+            if self.fleet.len() < self.config.trains {
+                return Some(self.rate);
+            }
+            if verdict != Verdict::Above {
+                return None;
+            }
         }
         let resolution = RESOLUTION * self.bits() * 1e9 / self.pace()?;
         let search = self.search.get_or_insert_with(|| Search::new(resolution, resolution));
@@ -203,27 +240,28 @@ impl Method for Busy {
                 (Round::Pace, self.departures(&train, trains.div_ceil(3)))
             }
             Round::Pace => match self.pace() {
-                Some(gap) => (Round::Full, self.trains(gap, trains)),
+                Some(gap) => (Round::Full, self.headed(gap, trains)),
                 None => return Step::Done,
             },
             Round::Full => {
-                let (Some(pace), Some(own)) = (self.pace(), self.own().map(|(own, _)| own).or(self.pace()))
-                else {
-                    return Step::Done;
-                };
-                let full: Vec<f64> = self.samples.iter().map(|sample| sample.output).collect();
-                let Some(output) = median(&full) else { return Step::Done };
-                // What would be free if the narrow link were the tight one.
-                let share = ((output - own) / pace).clamp(0.0, 0.98);
-                let free = own / (1.0 - share);
-                (Round::Nearer, self.trains(pace + NEARER * (free - pace).max(0.0), trains))
+                let (Some(pace), Some(own)) = (self.pace(), self.spacing()) else { return Step::Done };
+                let shares: Vec<f64> =
+                    self.samples.iter().map(|sample| (sample.output - own) / sample.input).collect();
+                let Some(share) = median(&shares) else { return Step::Done };
+                let busy = own / (OVERLOAD - share.clamp(0.0, 1.0));
+                (Round::Nearer, self.headed(busy.max(NEARER * pace), trains))
             }
-            Round::Nearer => match self.line().map(|line| TEST * line.free.value * self.bits() * 1e9) {
-                Some(rate) if rate > 0.0 => (Round::Test, self.fleet_at(rate, trains / 2)),
+            Round::Nearer => match self.line().map(|line| line.free.low * self.bits() * 1e9) {
+                Some(rate) if rate * self.spacing().unwrap_or(0.0) > NOTHING * self.bits() * 1e9 => {
+                    (Round::Test, self.fleet_at(rate, trains.div_ceil(5)))
+                }
                 _ => return Step::Done,
             },
             Round::Test | Round::Search => match self.searched() {
-                Some(rate) => (Round::Search, self.fleet_at(rate, trains)),
+                Some(rate) => {
+                    let round = if self.search.is_some() { Round::Search } else { Round::Test };
+                    (round, self.fleet_at(rate, trains))
+                }
                 None => {
                     self.round = Round::Over;
                     return Step::Done;
@@ -241,20 +279,19 @@ impl Method for Busy {
             self.lossy += 1;
             return;
         };
-        let Some((_, hold)) = shape(observation) else { return };
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        let gaps = (observation.fates.len() - 1) as f64;
-        let sample = Sample { input: sent.max(1.0), output: came, gaps };
-        if hold == Nanos::ZERO {
-            let passed = passed(observation);
-            self.gaps.extend(passed.windows(2).map(|two| two[1].came - two[0].came));
-            self.bursts.push((sent, came));
-        } else if matches!(self.round, Round::Test | Round::Search) {
-            self.fleet.push(sample);
-        } else {
-            self.samples.push(sample);
+        let passed = passed(observation);
+        match self.round {
+            Round::Pace => {
+                self.gaps.extend(passed.windows(2).map(|two| two[1].came - two[0].came));
+                self.bursts.push((sent, came));
+            }
+            Round::Test | Round::Search => self.fleet.extend(sample(&passed)),
+            Round::Full | Round::Nearer | Round::Over => {
+                self.samples.extend(passed.get(HEAD - 1..).and_then(sample));
+            }
         }
     }
 
@@ -277,10 +314,9 @@ impl Method for Busy {
         let span = self.span.as_f64();
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
         if let Some(search) = &self.search {
-            report.warnings.push(format!(
-                "trains at {:.0} % of what the narrow link seemed to have free were held up: the tight link is another one, or several are \
+            report.warnings.push(String::from(
+                "trains at the least that the narrow link seemed to have free were held up: the tight link is another one, or several are \
                  loaded; the range is that of a search",
-                TEST * 100.0
             ));
             return report.with(Quantity::AvailableBandwidth, range(search));
         }
@@ -299,6 +335,14 @@ impl Method for Busy {
                 ),
             )
     }
+}
+
+/// The mean of its gaps.
+fn sample(passed: &[Passed]) -> Option<Sample> {
+    let [first, .., last] = passed else { return None };
+    let gaps = (passed.len() - 1) as f64;
+    let output = (last.came - first.came) / gaps;
+    Some(Sample { input: ((last.sent - first.sent) / gaps).max(1.0), output, gaps })
 }
 
 /// What a search found.
