@@ -46,24 +46,25 @@ const RESAMPLES: usize = 500;
 
 const SEED: u64 = 9;
 
-/// The line through `samples`, with what is `known` of its beginning; `None` without enough of either.
+/// The line through samples at the link's pace and `near` to what is free, with what is `known` of its beginning; `None`
+/// without enough of either.
 ///
-/// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
-/// of it: the weight of a sample is gaps / input.
-///
-/// What is known goes by the board where the samples themselves clearly begin elsewhere: between packets that regular
-/// traffic always parts, nothing shows what one of them takes.
-pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
-    let alone = fitted(samples, None);
+/// Where its beginning is known, samples near to what is free alone say how steep it is: at the pace other loaded links
+/// part packets as well. What is known goes by the board where all samples together clearly begin elsewhere: between
+/// packets that regular traffic always parts, nothing shows what one of them takes.
+pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
+    let alone = fitted(&[full, near].concat(), None);
     let contradicts = |(value, _): &Known| {
         alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
     };
     match known.filter(|known| !contradicts(known)) {
-        Some(known) => fitted(samples, Some(known)),
+        Some(known) => fitted(near, Some(known)),
         None => alone,
     }
 }
 
+/// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
+/// of it: the weight of a sample is gaps / input.
 fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
@@ -139,7 +140,7 @@ mod tests {
         #[test]
         fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let inputs = [own, 1.3 * own, own, 1.2 * own];
-            let line = line(&samples(own, share, &inputs), None).unwrap();
+            let line = line(&[], &samples(own, share, &inputs), None).unwrap();
             prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
             prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
         }
@@ -147,8 +148,8 @@ mod tests {
         #[test]
         fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let one = samples(own, share, &[own; 5]);
-            prop_assert!(line(&one, None).is_none());
-            let line = line(&one, Some((own, own * 1e-3))).unwrap();
+            prop_assert!(line(&[], &one, None).is_none());
+            let line = line(&[], &one, Some((own, own * 1e-3))).unwrap();
             prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
         }
     }

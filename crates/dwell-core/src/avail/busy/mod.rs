@@ -29,7 +29,7 @@ use line::{Line, Sample, line};
 /// How `busy-trains` probes.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Trains of each of three rounds; the first has a third.
+    /// Trains of each fleet of a search; other rounds have parts of it.
     pub trains: usize,
     /// Least and most packets of a train.
     pub packets: (usize, usize),
@@ -46,7 +46,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             trains: 8,
-            packets: (10, 60),
+            packets: (15, 60),
             lasting: Nanos::from_micros(600),
             pause: Nanos::from_millis(40),
             seed: 10,
@@ -55,18 +55,19 @@ impl Default for Config {
 }
 
 /// Packets of each burst of the first round.
-const BURST: usize = 13;
+const BURST: usize = 12;
 
 /// So many packets back to back head a train: what they leave waiting keeps the link busy until the train does. Their
 /// gaps do not count.
-const HEAD: usize = 3;
+const HEAD: usize = 4;
 
-/// At the second spacing train and cross traffic together are so much of what the link carries: were it no more than
-/// all, the link would idle now and then.
-const OVERLOAD: f64 = 1.25;
+/// At the second spacing, and the third, train and cross traffic together are so much of what the link carries: were it
+/// no more than all, the link would idle now and then. But the more it is, the more every other loaded link parts the
+/// train as well.
+const OVERLOAD: [f64; 2] = [1.25, 1.1];
 
-/// The second spacing is at least so many times the first.
-const NEARER: f64 = 1.15;
+/// These spacings are at least so many times the first.
+const NEARER: f64 = 1.1;
 
 /// The test is made at the lower end of what seems free, by trains of so many packets: shorter ones may be held up by
 /// what the cross traffic does by chance.
@@ -87,8 +88,8 @@ enum Round {
     Pace,
     /// Trains at the pace.
     Full,
-    /// Trains nearer to what is free.
-    Nearer,
+    /// Trains nearer to what is free: how many spacings there were before.
+    Nearer(usize),
     /// Trains slower than that.
     Test,
     /// Fleets at rates of a search, because these were held up.
@@ -108,7 +109,10 @@ pub struct Busy {
     gaps: Vec<f64>,
     /// Mean gaps of bursts, as sent and as they came.
     bursts: Vec<(f64, f64)>,
-    samples: Vec<Sample>,
+    /// Of trains at the pace.
+    full: Vec<Sample>,
+    /// Of trains nearer to what is free.
+    near: Vec<Sample>,
     /// Of the fleet under way at a rate that may be free.
     fleet: Vec<Sample>,
     search: Option<Search>,
@@ -135,7 +139,8 @@ impl Busy {
             chance: Indices::new(config.seed),
             gaps: Vec::new(),
             bursts: Vec::new(),
-            samples: Vec::new(),
+            full: Vec::new(),
+            near: Vec::new(),
             fleet: Vec::new(),
             search: None,
             rate: 0.0,
@@ -156,19 +161,23 @@ impl Busy {
         unparted::unparted(&self.gaps)
     }
 
-    /// What a packet takes of the link, as far as is known.
-    fn spacing(&self) -> Option<f64> {
-        self.own().map(|(own, _)| own).or_else(|| self.pace())
-    }
-
-    /// The spacing at which the narrow link lets a burst go.
+    /// What a packet takes of the link, as far as is known: at most what bursts come apart.
     fn pace(&self) -> Option<f64> {
         let came: Vec<f64> = self.bursts.iter().map(|(_, came)| *came).collect();
         self.own().map(|(own, _)| own).or_else(|| median(&came))
     }
 
     fn line(&self) -> Option<Line> {
-        line(&self.samples, self.own())
+        line(&self.full, &self.near, self.own())
+    }
+
+    /// The spacing at which the train and what else is on the link are `overload` times what it carries.
+    fn nearer(&self, overload: f64) -> Option<f64> {
+        let own = self.pace()?;
+        let shares: Vec<f64> =
+            self.full.iter().chain(&self.near).map(|sample| (sample.output - own) / sample.input).collect();
+        let share = median(&shares)?.clamp(0.0, 1.0);
+        Some(own * (1.0 / (overload - share)).max(NEARER))
     }
 
     fn packets(&self, gap: f64) -> usize {
@@ -240,23 +249,24 @@ impl Method for Busy {
                 (Round::Pace, self.departures(&train, trains.div_ceil(3)))
             }
             Round::Pace => match self.pace() {
-                Some(gap) => (Round::Full, self.headed(gap, trains)),
+                Some(gap) => (Round::Full, self.headed(gap, trains / 2)),
                 None => return Step::Done,
             },
-            Round::Full => {
-                let (Some(pace), Some(own)) = (self.pace(), self.spacing()) else { return Step::Done };
-                let shares: Vec<f64> =
-                    self.samples.iter().map(|sample| (sample.output - own) / sample.input).collect();
-                let Some(share) = median(&shares) else { return Step::Done };
-                let busy = own / (OVERLOAD - share.clamp(0.0, 1.0));
-                (Round::Nearer, self.headed(busy.max(NEARER * pace), trains))
-            }
-            Round::Nearer => match self.line().map(|line| line.free.low * self.bits() * 1e9) {
-                Some(rate) if rate * self.spacing().unwrap_or(0.0) > NOTHING * self.bits() * 1e9 => {
-                    (Round::Test, self.fleet_at(rate, trains.div_ceil(5)))
-                }
-                _ => return Step::Done,
+            Round::Full => match self.nearer(OVERLOAD[0]) {
+                Some(gap) => (Round::Nearer(1), self.headed(gap, trains / 2)),
+                None => return Step::Done,
             },
+            Round::Nearer(step) if step < OVERLOAD.len() => match self.nearer(OVERLOAD[step]) {
+                Some(gap) => (Round::Nearer(step + 1), self.headed(gap, trains / 2)),
+                None => return Step::Done,
+            },
+            Round::Nearer(_) => {
+                let (Some(line), Some(pace)) = (self.line(), self.pace()) else { return Step::Done };
+                if line.free.low * pace <= NOTHING {
+                    return Step::Done;
+                }
+                (Round::Test, self.fleet_at(line.free.low * self.bits() * 1e9, trains / 4))
+            }
             Round::Test | Round::Search => match self.searched() {
                 Some(rate) => {
                     let round = if self.search.is_some() { Round::Search } else { Round::Test };
@@ -289,9 +299,9 @@ impl Method for Busy {
                 self.bursts.push((sent, came));
             }
             Round::Test | Round::Search => self.fleet.extend(sample(&passed)),
-            Round::Full | Round::Nearer | Round::Over => {
-                self.samples.extend(passed.get(HEAD - 1..).and_then(sample));
-            }
+            Round::Full => self.full.extend(passed.get(HEAD - 1..).and_then(sample)),
+            Round::Nearer(_) => self.near.extend(passed.get(HEAD - 1..).and_then(sample)),
+            Round::Over => (),
         }
     }
 
