@@ -1,18 +1,8 @@
 //! How far apart packets come out of a link that is never idle between them.
 
+use super::sample::{Sample, bursty};
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{intervals, small_sample_factor};
-
-/// Mean spacing of one train, nanoseconds a packet.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Sample {
-    /// As it was sent.
-    pub(super) input: f64,
-    /// As it came.
-    pub(super) output: f64,
-    /// Gaps of which these are the means.
-    pub(super) gaps: f64,
-}
 
 /// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
 /// the cross traffic that came since the first, which is `share` of its capacity.
@@ -42,25 +32,30 @@ const RESOLUTION: f64 = 1e-3;
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;
 
+/// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence.
+const UNSEEN: f64 = 2.3;
+
 const RESAMPLES: usize = 500;
 
 const SEED: u64 = 9;
 
-/// The line through samples at the link's pace and `near` to what is free, with what is `known` of its beginning; `None`
-/// without enough of either.
+/// The line through samples at the link's pace (`full`) and `near` to what is free, with what is `known` of its
+/// beginning; `None` without enough of either.
 ///
-/// Where its beginning is known, samples near to what is free alone say how steep it is: at the pace other loaded links
-/// part packets as well. What is known goes by the board where all samples together clearly begin elsewhere: between
-/// packets that regular traffic always parts, nothing shows what one of them takes.
+/// Where its beginning is known, either kind of samples says how steep it is. At the pace, other loaded links part packets
+/// as well; near to what is free, the link idles where traffic pauses for longer than a train. So it is those near to what
+/// is free that count, unless trains at the pace differ as if traffic came in such bursts.
+///
+/// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
+/// always parts, nothing shows what one of them takes.
 pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
-    let alone = fitted(&[full, near].concat(), None);
+    let both = [full, near].concat();
+    let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {
         alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
     };
-    match known.filter(|known| !contradicts(known)) {
-        Some(known) => fitted(near, Some(known)),
-        None => alone,
-    }
+    let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
+    fitted(if near.is_empty() || bursty(full) { full } else { near }, Some(known))
 }
 
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
@@ -75,9 +70,11 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let [own, share, free] =
         intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
     let factor = small_sample_factor(samples.len());
-    let mut line = Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
+    let mut line =
+        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
     let resolution = RESOLUTION / line.own.value;
-    line.free.low = line.free.low.min(line.free.value - resolution);
+    let watched: f64 = samples.iter().map(|sample| sample.input * sample.gaps).sum();
+    line.free.low = line.free.low.min(line.free.value - resolution.max(UNSEEN / watched));
     line.free.high = line.free.high.max(line.free.value + resolution);
     if let Some((value, error)) = known {
         // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
@@ -132,7 +129,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
-        let of = |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0 };
+        let of =
+            |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0, scatter: 0.0 };
         inputs.iter().map(of).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Whether trains come longer than they were sent.
 
 use super::super::search::Verdict;
-use super::line::Sample;
+use super::sample::Sample;
 use crate::stats::quantile::{mean, standard_deviation};
 
 /// So many standard errors of strain mean that a fleet is held up, and so many or fewer that it is not.
@@ -10,6 +10,9 @@ const FREE: f64 = 1.0;
 
 /// Strain below it is none: clocks differ by less, and no answer depends on it.
 const NONE: f64 = 1e-3;
+
+/// Nor does what stamps may be off, in nanoseconds, make a train longer.
+const STAMP: f64 = 2e3;
 
 /// A train that the link just carries finds a queue that walks at random from where it began, and never below nothing:
 /// it ends so many standard deviations of the cross traffic's work above at the mean, sqrt(2 / pi).
@@ -22,7 +25,10 @@ pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
         // Nothing came through whole.
         return Verdict::Above;
     };
-    let walk = |sample: &Sample| WALK * (noise / (sample.input * sample.gaps)).sqrt();
+    let walk = |sample: &Sample| {
+        let lasting = sample.input * sample.gaps;
+        WALK * (noise / lasting).sqrt() + STAMP / lasting
+    };
     let walks: Vec<f64> = fleet.iter().map(walk).collect();
     let allowed = NONE.max(mean(&walks).unwrap_or(0.0));
     let error = spread / (strains.len().saturating_sub(1).max(1) as f64).sqrt();
@@ -40,7 +46,7 @@ mod tests {
     use super::*;
 
     fn fleet(strains: &[f64]) -> Vec<Sample> {
-        let of = |strain: &f64| Sample { input: 1e5, output: 1e5 * (1.0 + strain), gaps: 12.0 };
+        let of = |strain: &f64| Sample { input: 1e5, output: 1e5 * (1.0 + strain), gaps: 12.0, scatter: 0.0 };
         strains.iter().map(of).collect()
     }
 

@@ -19,24 +19,30 @@ const FEW: usize = 4;
 /// it at the mean: gaps below this share of the mean are not the link's, but the receiver's, which reads in batches.
 const LEAST: f64 = 0.45;
 
+/// So many packets a receiver reads at once, where it reads them in batches: where a third of the gaps of bursts are not
+/// the link's.
+pub(super) fn batch(gaps: &[f64]) -> Option<usize> {
+    let least = LEAST * mean(gaps)?;
+    let inside = gaps.iter().filter(|gap| **gap <= least).count();
+    (inside * 3 > gaps.len()).then(|| gaps.len().div_ceil((gaps.len() - inside).max(1)))
+}
+
 /// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
 /// (Others may crowd above it, where traffic is regular.) `None` where they crowd nowhere.
 pub(super) fn unparted(gaps: &[f64]) -> Option<Known> {
     let least = LEAST * mean(gaps)?;
-    let gaps = sorted(gaps);
-    if gaps.len() < ENOUGH {
+    if gaps.len() < ENOUGH || batch(gaps).is_some() {
         return None;
     }
+    let gaps = sorted(gaps);
     let count = ((gaps.len() as f64 * TOGETHER).ceil() as usize).max(FEW);
-    let batches = gaps.partition_point(|gap| *gap < least);
-    let gaps = &gaps[batches..];
+    let gaps = &gaps[gaps.partition_point(|gap| *gap < least)..];
     let first = gaps.windows(count).find(|crowd| crowd[count - 1] - crowd[0] <= NEAR * crowd[0])?[0];
     let from = gaps.partition_point(|gap| *gap < first);
     let crowd = &gaps[from..gaps.partition_point(|gap| *gap <= first * (1.0 + NEAR))];
-    let crowds = batches * 3 <= batches + gaps.len();
     let (middle, width) = (crowd[crowd.len() / 2], crowd.last()? - first);
     let error = (width / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt();
-    crowds.then_some((middle, error))
+    Some((middle, error))
 }
 
 #[cfg(test)]
