@@ -11,6 +11,7 @@ pub mod nettimer;
 pub mod packet_pair;
 mod pair;
 pub mod pathrate;
+pub mod spared;
 
 pub use bprobe::Bprobe;
 pub use capprobe::Capprobe;
@@ -19,3 +20,4 @@ pub use nettimer::Nettimer;
 pub use packet_pair::PacketPair;
 pub use pair::pair_rate;
 pub use pathrate::Pathrate;
+pub use spared::SparedRuns;
