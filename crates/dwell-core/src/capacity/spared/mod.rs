@@ -9,11 +9,13 @@
 //! crowd is L / C.
 //!
 //! A NIC that gathers packets delivers lumps. The last packet of a lump has come within a packet's time of its
-//! delivery, so only the last ones are looked at, in trains as long as several lumps. Trains of two sizes tell a link,
-//! whose time grows with the size, from a host, whose time does not.
+//! delivery, so only the last ones are looked at, in trains as long as several lumps. Trains have several sizes: a link's
+//! time grows with the size, and a host's does not; and cross traffic that keeps time with packets of one size does not
+//! with those of another.
 
 mod crowd;
 mod rounds;
+mod runs;
 mod train;
 mod verdict;
 
@@ -32,7 +34,7 @@ pub struct Config {
     pub trains: usize,
     /// Rounds at most.
     pub rounds: usize,
-    /// Least and most packets of a train. The most still fits into a socket buffer of Linux's default size.
+    /// Least and most packets of a train. A NIC that gathers packets needs long ones.
     pub packets: (usize, usize),
     /// Share of the narrow link that trains may take.
     pub load: f64,
@@ -43,11 +45,14 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// At most 72 trains, in less than five seconds.
+    /// At most 150 trains, in less than five seconds.
     fn default() -> Self {
-        Self { trains: 18, rounds: 4, packets: (16, 80), load: 0.35, pause: Nanos::from_millis(15), seed: 14 }
+        Self { trains: 36, rounds: 4, packets: (6, 400), load: 0.35, pause: Nanos::from_millis(15), seed: 14 }
     }
 }
+
+/// Sizes of packets, as shares of the largest; none is a simple fraction of another, as cross traffic may keep time.
+const SIZES: [f64; 4] = [1.0, 0.77, 0.56, 0.37];
 
 /// The method.
 #[derive(Clone, Debug)]
@@ -55,10 +60,10 @@ pub struct SparedRuns {
     config: Config,
     facts: PathFacts,
     chance: Indices,
+    /// Steps that showed the pace, and those after them.
     asked: usize,
-    large: Vec<Seen>,
-    small: Vec<Seen>,
-    unusable: usize,
+    rounds: usize,
+    trains: Vec<Seen>,
 }
 
 impl SparedRuns {
@@ -68,20 +73,17 @@ impl SparedRuns {
     /// Ready to probe a path of which so much is known.
     #[must_use]
     pub fn new(config: Config, facts: &PathFacts) -> Self {
-        Self {
-            config,
-            facts: *facts,
-            chance: Indices::new(config.seed),
-            asked: 0,
-            large: Vec::new(),
-            small: Vec::new(),
-            unusable: 0,
-        }
+        let chance = Indices::new(config.seed);
+        Self { config, facts: *facts, chance, asked: 0, rounds: 0, trains: Vec::new() }
     }
 
-    /// Two thirds of the largest: small enough to tell a link from a host.
-    fn smaller(&self) -> Bytes {
-        Bytes(self.facts.max_size.0 / 3 * 2).max(self.facts.min_size)
+    /// From the largest to the smallest.
+    fn sizes(&self) -> Vec<Bytes> {
+        let PathFacts { min_size, max_size, .. } = self.facts;
+        let size = |share: f64| Bytes((share * max_size.0 as f64) as u64).max(min_size).min(max_size);
+        let mut sizes: Vec<Bytes> = SIZES.into_iter().map(size).collect();
+        sizes.dedup();
+        sizes
     }
 }
 
@@ -92,20 +94,9 @@ impl Method for SparedRuns {
     }
 
     fn see(&mut self, observation: &Observation) {
-        let Some((size, Nanos::ZERO)) = shape(observation) else { return };
-        if observation.direction != Direction::Forward || observation.fates.len() < 3 {
-            return;
-        }
-        let to = if size == self.facts.max_size {
-            &mut self.large
-        } else if size == self.smaller() {
-            &mut self.small
-        } else {
-            return;
-        };
-        match Seen::of(observation) {
-            Some(seen) => to.push(seen),
-            None => self.unusable += 1,
+        let back_to_back = matches!(shape(observation), Some((_, Nanos::ZERO)));
+        if back_to_back && observation.direction == Direction::Forward {
+            self.trains.extend(Seen::of(observation));
         }
     }
 

@@ -2,29 +2,75 @@
 
 use super::SparedRuns;
 use super::crowd::{Crowd, crowd};
-use super::train::{Runs, Seen};
-use crate::capacity::end_link::dispersion::{Dispersion, Trend, trend};
+use super::runs::{Runs, pace};
+use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::unit::Bytes;
+
+/// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
+const SHRINKS: f64 = 0.4;
+
+/// By how much two clocks may run at different rates without anybody knowing.
+const CLOCK_RATE_DOUBT: f64 = 200e-6;
+
+/// Weight of a crowd that leaves no doubt.
+const CLEAR: f64 = 0.1;
 
 impl SparedRuns {
-    /// Of the larger and of the smaller packets.
-    pub(super) fn crowds(&self) -> (Option<Crowd>, Option<Crowd>) {
-        let of = |trains: &[Seen]| crowd(&Runs::of(trains)?, self.facts.resolution.as_f64(), self.config.seed);
-        (of(&self.large), of(&self.small))
+    /// The sizes of which a link sets the pace, from the largest on: the time of a smaller packet is shorter. Where a host
+    /// needs the same time for each, it is not.
+    pub(super) fn link_sizes(&self) -> Vec<Bytes> {
+        let of = |size: Bytes| pace(self.trains.iter().filter(|train| train.size == size));
+        let sizes = self.sizes();
+        let Some(full) = of(self.facts.max_size) else { return Vec::new() };
+        let shrinks = |size: &Bytes| {
+            let less = 1.0 - occupied(*size) / occupied(self.facts.max_size);
+            of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
+        };
+        sizes.into_iter().take_while(shrinks).collect()
+    }
+
+    /// Where the runs of trains of these sizes crowd.
+    pub(super) fn crowd(&self, sizes: &[Bytes]) -> Option<Crowd> {
+        let runs = Runs::of(&self.trains, sizes)?;
+        crowd(&runs, occupied(self.facts.max_size), self.facts.resolution.as_f64(), self.config.seed)
     }
 
     pub(super) fn verdict(&self) -> Report {
-        let all = || self.large.iter().chain(&self.small);
-        let captured = all().all(|train| train.vantage == Vantage::Capture);
+        let captured = self.trains.iter().all(|train| train.vantage == Vantage::Capture);
         let stamps = if captured { Vantage::Capture } else { Vantage::Application };
-        let report = Report::new(Self::NAME, stamps);
-        let (large, small) = self.crowds();
-        let Some(found) = large else {
-            return report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable("no train came through"));
+        let mut report = Report::new(Self::NAME, stamps);
+        let sizes = self.link_sizes();
+        let Some(found) = self.crowd(&sizes) else {
+            let why = if self.trains.is_empty() {
+                "no train came through"
+            } else {
+                "each train came all at once: the receiver's NIC or kernel hands on more packets at a time than a train has"
+            };
+            return report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
         };
-        let dispersion = Dispersion { size: self.facts.max_size, gap: found.gap };
-        let rate = dispersion.rate();
-        let _ = small.map(|small| trend(&Dispersion { size: self.smaller(), gap: small.gap }, &dispersion) == Trend::Rising);
-        report.with(Quantity::NarrowLinkCapacity, Finding::value(rate.value, rate.low, rate.high, Unit::Bps))
+        let rate = |slope: f64| 1e9 / slope;
+        if sizes.len() < 2 {
+            let finding = Finding::at_least(
+                rate(found.slope.high),
+                Unit::Bps,
+                "smaller packets take no less time: hosts, or a NIC that gathers packets, set the pace, not a link",
+            );
+            return report.with(Quantity::NarrowLinkCapacity, finding);
+        }
+        if found.share < CLEAR || found.trains < 5 {
+            report.warnings.push(format!(
+                "few runs of packets were spared by cross traffic ({:.0} % of their weight, in {} trains): measure again",
+                found.share * 100.0,
+                found.trains
+            ));
+        }
+        let finding = Finding::value(
+            rate(found.slope.value),
+            rate(found.slope.high) * (1.0 - CLOCK_RATE_DOUBT),
+            rate(found.slope.low) * (1.0 + CLOCK_RATE_DOUBT),
+            Unit::Bps,
+        );
+        report.with(Quantity::NarrowLinkCapacity, finding)
     }
 }
