@@ -18,6 +18,27 @@ pub use capprobe::Capprobe;
 pub use end_link::EndLink;
 pub use nettimer::Nettimer;
 pub use packet_pair::PacketPair;
-pub use pair::pair_rate;
 pub use pathrate::Pathrate;
 pub use spared::SparedRuns;
+
+use crate::avail::stream::{occupied, shape, vantage};
+use crate::gap;
+use crate::train::Observation;
+use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD, Nanos};
+
+/// The rate at which each packet of a train sent back to back came behind the one before it, in bits per second; without
+/// those that came at once.
+#[must_use]
+pub fn rates(observation: &Observation) -> Vec<f64> {
+    let Some((size, Nanos::ZERO)) = shape(observation) else { return Vec::new() };
+    let read = vantage(observation);
+    let gaps = observation.fates.windows(2).filter_map(|two| gap::between(&two[0], &two[1], read));
+    gaps.filter(|gap| *gap > 0.0).map(|gap| occupied(size) * 1e9 / gap).collect()
+}
+
+/// What packets of `size` on the wire get of a link's rate at the IP layer, in bits of IP packets (RFC 5136, section 2.3.1).
+#[must_use]
+pub fn at_ip_layer(rate: BitRate, size: Bytes) -> BitRate {
+    let packet = Bytes(size.0.saturating_sub(ETHERNET_OVERHEAD.0)).bits();
+    BitRate((rate.0 as f64 * packet as f64 / occupied(size)) as u64)
+}

@@ -61,12 +61,6 @@ pub(super) fn pair(observation: &Observation) -> Option<Pair> {
     })
 }
 
-/// The rate that a pair back to back came at, in bits per second.
-#[must_use]
-pub fn pair_rate(observation: &Observation) -> Option<f64> {
-    pair(observation)?.rate()
-}
-
 /// The worse of the stamps that the pairs were read by.
 pub(super) fn stamps(pairs: &[Pair]) -> Vantage {
     let all = pairs.iter().all(|pair| pair.vantage == Vantage::Capture);

@@ -1,7 +1,7 @@
 //! Which trains are sent, round by round.
 
 use super::SparedRuns;
-use super::runs::{lump, pace};
+use super::runs::{LUMPY, lump, pace};
 use super::train::Seen;
 use crate::avail::chance::exponential;
 use crate::train::{Departure, Train};
@@ -13,7 +13,7 @@ const BURSTS: usize = 5;
 const BURST: usize = 24;
 
 /// Lumps of a train, at least.
-const LUMPS: f64 = 8.0;
+const LUMPS: f64 = 10.0;
 
 /// A train should last so long.
 const SPAN: Nanos = Nanos::from_micros(400);
@@ -43,7 +43,9 @@ impl SparedRuns {
         if self.rounds > self.config.rounds || (self.rounds > 1 && self.sure()) {
             return Vec::new();
         }
-        let long = (LUMPS * lump(self.full(), pace)).max(SPAN.as_f64() / pace).max(least as f64);
+        let lump = lump(self.full(), pace);
+        let least = if lump > LUMPY { least.max(BURST) } else { least };
+        let long = (LUMPS * lump).max(SPAN.as_f64() / pace).max(least as f64);
         let packets = (long as usize).clamp(least.max(3), most.max(least).max(3));
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
         let mean = self.config.pause.max(Nanos::from_f64(packets as f64 * pace * (1.0 / share - 1.0)));

@@ -44,7 +44,7 @@ pub(super) struct Runs {
 const TOGETHER: f64 = 0.1;
 
 /// Lumps of more packets than this, at the mean, are a NIC's.
-const LUMPY: f64 = 1.5;
+pub(super) const LUMPY: f64 = 1.1;
 
 /// Runs have these lengths, counted in points.
 const STRIDES: [usize; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
@@ -63,41 +63,24 @@ pub(super) fn pace<'a>(trains: impl Iterator<Item = &'a Seen>) -> Option<f64> {
     median(&trains.map(Seen::pace).collect::<Vec<_>>()).filter(|pace| *pace > 0.0)
 }
 
-/// The points of one train, without the clocks' skew, and its place among all.
-struct Pointed {
-    train: usize,
-    points: Vec<Point>,
-}
-
 impl Runs {
     /// Of trains of the given sizes, all of which the same link sets the pace of.
     pub(super) fn of(trains: &[Seen], sizes: &[Bytes]) -> Option<Self> {
         let drift = drift(trains);
-        let mut groups = Vec::new();
-        let (mut floor, mut held) = (f64::INFINITY, 0.0_f64);
-        for size in sizes {
-            let of_size = || trains.iter().filter(|train| train.size == *size);
-            let Some((pace, bits)) = pace(of_size()).zip(of_size().next().map(Seen::bits)) else { continue };
-            let lumpy = lump(of_size(), pace) > LUMPY;
-            let together = if lumpy { TOGETHER * pace } else { -1.0 };
-            let pointed = trains.iter().enumerate().filter(|(_, train)| train.size == *size);
-            let pointed: Vec<Pointed> = pointed
-                .map(|(place, train)| {
-                    let straight = |point: Point| Point { came: point.came - drift * train.at, ..point };
-                    let points = train.points(together).into_iter().map(straight).collect();
-                    Pointed { train: place, points }
-                })
-                .collect();
-            let line = if lumpy { under(&pointed) } else { first_edge(&pointed) };
-            let Some(line) = line else { continue };
-            held = held.max(if lumpy { pace } else { 0.0 });
-            floor = floor.min(line.slope / bits);
-            groups.push((pointed, bits, line.intercept));
-        }
+        let groups: Vec<Group> = sizes.iter().filter_map(|size| Group::of(trains, *size, drift)).collect();
+        // A first packet that waited nowhere takes a time that is linear in its size: what few sizes met, all share.
+        let firsts: Vec<(f64, f64)> =
+            groups.iter().map(|group| (group.bits, group.first)).filter(|first| first.1.is_finite()).collect();
+        let base = line_under(&firsts);
+        let lines: Vec<Option<Line>> = groups.iter().map(|group| group.line(base)).collect();
+        let slopes = groups.iter().zip(&lines).filter_map(|(group, line)| Some((*line)?.slope / group.bits));
+        let floor = slopes.fold(f64::INFINITY, f64::min);
+        let held = groups.iter().map(|group| group.held).fold(0.0, f64::max);
         let mut all = Self { floor, held, trains: trains.len(), runs: Vec::new() };
-        for (pointed, bits, from) in groups {
-            for Pointed { train, points } in pointed {
-                all.add(train, &points, bits, from);
+        for (group, line) in groups.iter().zip(lines) {
+            let Some(line) = line else { continue };
+            for (train, points) in &group.points {
+                all.add(*train, points, group.bits, line.intercept);
             }
         }
         (floor > 0.0 && floor.is_finite()).then_some(all)
@@ -125,19 +108,51 @@ fn drift(trains: &[Seen]) -> f64 {
     line_under(&first.collect::<Vec<_>>()).map_or(0.0, |line| line.slope)
 }
 
-/// The line from the earliest first packet under the earliest of all later ones.
-fn first_edge(pointed: &[Pointed]) -> Option<Line> {
-    let points = || pointed.iter().flat_map(|pointed| &pointed.points);
-    let first = points().filter(|point| point.place == 0).map(|point| point.came).fold(f64::INFINITY, f64::min);
-    let later = points().filter(|point| point.place > 0);
-    let slope = later.map(|point| (point.came - first) / point.place as f64).fold(f64::INFINITY, f64::min);
-    (first.is_finite() && slope.is_finite()).then_some(Line { slope, intercept: first })
+/// The trains of one size.
+struct Group {
+    bits: f64,
+    /// Each train's place among all, and its points, without the clocks' skew.
+    points: Vec<(usize, Vec<Point>)>,
+    /// When the earliest first packet came.
+    first: f64,
+    /// See [`Runs::held`].
+    held: f64,
 }
 
-/// The line under the last packets of lumps, in the trains' first half: farther on others have parted more of them.
-fn under(pointed: &[Pointed]) -> Option<Line> {
-    let points = || pointed.iter().flat_map(|pointed| &pointed.points);
-    let half = points().map(|point| point.place).max()? / 2;
-    let early = points().filter(|point| point.place <= half);
-    line_under(&early.map(|point| (point.place as f64, point.came)).collect::<Vec<_>>())
+impl Group {
+    fn of(trains: &[Seen], size: Bytes, drift: f64) -> Option<Self> {
+        let of_size = || trains.iter().enumerate().filter(|(_, train)| train.size == size);
+        let pace = pace(of_size().map(|(_, train)| train))?;
+        let bits = of_size().next()?.1.bits();
+        let lumpy = lump(of_size().map(|(_, train)| train), pace) > LUMPY;
+        let together = if lumpy { TOGETHER * pace } else { -1.0 };
+        let straight = |at: f64| move |point: Point| Point { came: point.came - drift * at, ..point };
+        let points: Vec<(usize, Vec<Point>)> = of_size()
+            .map(|(place, train)| (place, train.points(together).into_iter().map(straight(train.at)).collect()))
+            .collect();
+        let mut group = Self { bits, points, first: f64::INFINITY, held: if lumpy { pace } else { 0.0 } };
+        if !lumpy {
+            let firsts = group.all().filter(|point| point.place == 0).map(|point| point.came);
+            group.first = firsts.fold(f64::INFINITY, f64::min);
+        }
+        Some(group)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().flat_map(|(_, points)| points)
+    }
+
+    /// The line from the earliest first packet, by its own or by other sizes' account, under the earliest of all later ones.
+    /// Of lumps, the line under the last packets in the trains' first half: farther on others have parted more of them.
+    fn line(&self, base: Option<Line>) -> Option<Line> {
+        if self.held > 0.0 {
+            let half = self.all().map(|point| point.place).max()? / 2;
+            let early = self.all().filter(|point| point.place <= half);
+            return line_under(&early.map(|point| (point.place as f64, point.came)).collect::<Vec<_>>());
+        }
+        let first = base.map_or(self.first, |base| base.at(self.bits).min(self.first));
+        let later = self.all().filter(|point| point.place > 0);
+        let slope = later.map(|point| (point.came - first) / point.place as f64).fold(f64::INFINITY, f64::min);
+        (first.is_finite() && slope.is_finite()).then_some(Line { slope, intercept: first })
+    }
 }

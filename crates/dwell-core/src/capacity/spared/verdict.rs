@@ -5,7 +5,7 @@ use super::crowd::{Crowd, crowd};
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
-use crate::unit::Bytes;
+use crate::unit::{BitRate, Bytes};
 
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
 const SHRINKS: f64 = 0.4;
@@ -15,6 +15,10 @@ const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// Weight of a crowd that leaves no doubt.
 const CLEAR: f64 = 0.1;
+
+/// Sizes agree within this share, and so many do where the answer is sure.
+const AGREE: f64 = 0.02;
+const AGREEING: usize = 3;
 
 impl SparedRuns {
     /// The sizes of which a link sets the pace, from the largest on: the time of a smaller packet is shorter. Where a host
@@ -27,7 +31,7 @@ impl SparedRuns {
             let less = 1.0 - occupied(*size) / occupied(self.facts.max_size);
             of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
         };
-        sizes.into_iter().take_while(shrinks).collect()
+        sizes.into_iter().filter(shrinks).collect()
     }
 
     /// Where the runs of trains of these sizes crowd.
@@ -65,12 +69,32 @@ impl SparedRuns {
                 found.trains
             ));
         }
+        let mut slope = found.slope;
+        let alone = |size: &Bytes| self.crowd(std::slice::from_ref(size)).map(|one| one.slope.value);
+        let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
+        let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
+        if agree < AGREEING {
+            let rates: Vec<String> = alone.iter().map(|one| BitRate(rate(*one) as u64).to_string()).collect();
+            report.warnings.push(format!(
+                "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
+                rates.join(", ")
+            ));
+            slope.low = alone.iter().copied().fold(slope.low, f64::min);
+            slope.high = alone.iter().copied().fold(slope.high, f64::max);
+        }
         let finding = Finding::value(
-            rate(found.slope.value),
-            rate(found.slope.high) * (1.0 - CLOCK_RATE_DOUBT),
-            rate(found.slope.low) * (1.0 + CLOCK_RATE_DOUBT),
+            rate(slope.value),
+            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
+            rate(slope.low) * (1.0 + CLOCK_RATE_DOUBT),
             Unit::Bps,
         );
-        report.with(Quantity::NarrowLinkCapacity, finding)
+        let no_narrower = Finding::at_least(
+            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
+            Unit::Bps,
+            "no link is narrower than the narrowest; end-link measures the last one by itself",
+        );
+        report
+            .with(Quantity::NarrowLinkCapacity, finding)
+            .with(Quantity::EndLinkCapacity, no_narrower)
     }
 }
