@@ -30,11 +30,14 @@ impl Panel for Rates {
         let (strip, area) = area.split_vertically(LEGEND_ROW + 6);
         let most = quantile(&self.rates, 0.99).unwrap_or(1.0);
         let right = self.found.as_ref().map_or(most, |(found, _)| SHOWN * found).max(1.0) / 1e6;
-        let rates: Vec<f64> = self.rates.iter().map(|rate| rate / 1e6).filter(|rate| *rate <= right).collect();
+        let rates: Vec<f64> =
+            self.rates.iter().map(|rate| rate / 1e6).filter(|rate| *rate <= right).collect();
         let Some(histogram) = Histogram::new(&rates, right / BINS) else { return Ok(()) };
         let top = histogram.peak().map_or(1.0, |peak| peak.count as f64 * 1.12);
         let mut chart = frame(&area).build_cartesian_2d(0.0..right, 0.0..top)?;
-        axes(&mut chart, "Rate of a packet and the one before it (Mb/s)", "Packets").disable_x_mesh().draw()?;
+        axes(&mut chart, "Rate of a packet and the one before it (Mb/s)", "Packets")
+            .disable_x_mesh()
+            .draw()?;
         let bars = histogram
             .bins()
             .map(|bin| Rectangle::new([(bin.low, 0.0), (bin.high, bin.count as f64)], BLUE.filled()));

@@ -69,8 +69,11 @@ impl Runs {
         let drift = drift(trains);
         let groups: Vec<Group> = sizes.iter().filter_map(|size| Group::of(trains, *size, drift)).collect();
         // A first packet that waited nowhere takes a time that is linear in its size: what few sizes met, all share.
-        let firsts: Vec<(f64, f64)> =
-            groups.iter().map(|group| (group.bits, group.first)).filter(|first| first.1.is_finite()).collect();
+        let firsts: Vec<(f64, f64)> = groups
+            .iter()
+            .map(|group| (group.bits, group.first))
+            .filter(|first| first.1.is_finite())
+            .collect();
         let base = line_under(&firsts);
         let lines: Vec<Option<Line>> = groups.iter().map(|group| group.line(base)).collect();
         let slopes = groups.iter().zip(&lines).filter_map(|(group, line)| Some((*line)?.slope / group.bits));
@@ -126,9 +129,15 @@ impl Group {
         let bits = of_size().next()?.1.bits();
         let lumpy = lump(of_size().map(|(_, train)| train), pace) > LUMPY;
         let together = if lumpy { TOGETHER * pace } else { -1.0 };
+        // Nothing follows the last packet of a train: how long it was held, nobody knows.
+        let last = usize::from(lumpy);
         let straight = |at: f64| move |point: Point| Point { came: point.came - drift * at, ..point };
         let points: Vec<(usize, Vec<Point>)> = of_size()
-            .map(|(place, train)| (place, train.points(together).into_iter().map(straight(train.at)).collect()))
+            .map(|(place, train)| {
+                let mut points = train.points(together);
+                points.truncate(points.len() - last);
+                (place, points.into_iter().map(straight(train.at)).collect())
+            })
             .collect();
         let mut group = Self { bits, points, first: f64::INFINITY, held: if lumpy { pace } else { 0.0 } };
         if !lumpy {
@@ -152,7 +161,8 @@ impl Group {
         }
         let first = base.map_or(self.first, |base| base.at(self.bits).min(self.first));
         let later = self.all().filter(|point| point.place > 0);
-        let slope = later.map(|point| (point.came - first) / point.place as f64).fold(f64::INFINITY, f64::min);
+        let slope =
+            later.map(|point| (point.came - first) / point.place as f64).fold(f64::INFINITY, f64::min);
         (first.is_finite() && slope.is_finite()).then_some(Line { slope, intercept: first })
     }
 }

@@ -57,11 +57,19 @@ impl Seen {
         self.came.last().zip(self.came.first()).map_or(0.0, |(last, first)| (last - first) / gaps)
     }
 
+    /// By what factor it came slower than it was sent, from the end of its first lump to that of its last but one.
+    pub(super) fn strain(&self) -> Option<f64> {
+        let points = self.points(self.sent / 2.0);
+        let (first, last) = (points.first()?, points.get(points.len().checked_sub(2)?)?);
+        let packets = last.place.checked_sub(first.place).filter(|packets| *packets > 0)? as f64;
+        let strain = (last.came - first.came) / (packets * self.sent);
+        (self.sent > 0.0 && strain.is_finite()).then_some(strain)
+    }
+
     /// The last packets of lumps: those behind which nothing comes for longer than `together`.
     pub(super) fn points(&self, together: f64) -> Vec<Point> {
-        let ends = |place: &usize| {
-            self.came.get(place + 1).is_none_or(|next| next - self.came[*place] > together)
-        };
+        let ends =
+            |place: &usize| self.came.get(place + 1).is_none_or(|next| next - self.came[*place] > together);
         let point = |place: usize| Point { place, came: self.came[place] };
         (0..self.came.len()).filter(ends).map(point).collect()
     }

@@ -5,6 +5,7 @@ use super::crowd::{Crowd, crowd};
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::quantile::{mean, standard_deviation};
 use crate::unit::{BitRate, Bytes};
 
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
@@ -15,6 +16,9 @@ const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// Weight of a crowd that leaves no doubt.
 const CLEAR: f64 = 0.1;
+
+/// Slower trains that come slower by no more than this passed.
+const STRAIN: f64 = 0.01;
 
 /// Sizes agree within this share, and so many do where the answer is sure.
 const AGREE: f64 = 0.02;
@@ -32,6 +36,15 @@ impl SparedRuns {
             of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
         };
         sizes.into_iter().filter(shrinks).collect()
+    }
+
+    /// Whether trains a little slower than what was found came slower still.
+    fn held_up(&self) -> bool {
+        let strained = self.strained.as_deref().unwrap_or_default();
+        let (Some(mean), Some(deviation)) = (mean(strained), standard_deviation(strained)) else {
+            return false;
+        };
+        mean - 1.0 > STRAIN + 2.0 * deviation / (strained.len() as f64).sqrt()
     }
 
     /// Where the runs of trains of these sizes crowd.
@@ -69,7 +82,18 @@ impl SparedRuns {
                 found.trains
             ));
         }
+        if self.held_up() {
+            let finding = Finding::at_least(
+                rate(found.slope.high),
+                Unit::Bps,
+                "the receiver gathers packets, so that only long runs count, and others' packets get into those",
+            );
+            return report.with(Quantity::NarrowLinkCapacity, finding);
+        }
+        // A tick of the clock is in the gap of every packet where it is a multiple of it.
         let mut slope = found.slope;
+        let tick = self.facts.resolution.as_f64().max(0.0) / occupied(self.facts.max_size);
+        (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
         let alone = |size: &Bytes| self.crowd(std::slice::from_ref(size)).map(|one| one.slope.value);
         let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
         let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
@@ -93,8 +117,6 @@ impl SparedRuns {
             Unit::Bps,
             "no link is narrower than the narrowest; end-link measures the last one by itself",
         );
-        report
-            .with(Quantity::NarrowLinkCapacity, finding)
-            .with(Quantity::EndLinkCapacity, no_narrower)
+        report.with(Quantity::NarrowLinkCapacity, finding).with(Quantity::EndLinkCapacity, no_narrower)
     }
 }
