@@ -2,7 +2,7 @@
 
 use super::agentless::AgentlessPpt;
 use super::avail::{Avail, AvailMethod};
-use super::capacity::Capacity;
+use super::capacity::{Capacity, CapacityMethod};
 use super::delay::Delay;
 use super::path::Path;
 use super::ppt::{Ppt, PptMethod};
@@ -96,7 +96,7 @@ impl ReplayArgs {
         Ok(match recorded.verb.as_str() {
             "path" => Box::new(Path),
             "delay" => Box::new(Delay { stamps }),
-            "capacity" => Box::new(Capacity),
+            "capacity" => Box::new(Capacity { method: CapacityMethod::named(recorded.method.as_deref()) }),
             "avail" => Box::new(Avail { method: AvailMethod::named(recorded.method.as_deref()) }),
             other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
         })
