@@ -164,7 +164,12 @@ pub enum Reply {
     /// They are there.
     Streaming,
     /// They have ended.
-    Streamed(Box<Side>),
+    Streamed {
+        /// What was seen.
+        side: Box<Side>,
+        /// What the agent tells of its host.
+        facts: Box<HostFacts>,
+    },
 }
 
 /// The agent's first words.

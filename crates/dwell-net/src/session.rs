@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
                 Request::Reverse(announcement) => self.reverse(channel, announcement)?,
                 Request::Alive => Ok(channel.send(&Reply::Alive)?),
                 Request::Bye => return Ok(()),
-                Request::Stream(order) => throughput::serve(self.agent, channel, &order)?,
+                Request::Stream(order) => throughput::serve(self.agent, self.local, channel, &order)?,
                 Request::Sent => Err(Refusal::Nonsense("no fleet was announced".to_owned())),
             };
             if let Err(refusal) = done {

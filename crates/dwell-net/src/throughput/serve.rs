@@ -4,17 +4,20 @@ use super::member::{Order, Side};
 use super::pump::{receive_all, send_all};
 use crate::agent::Agent;
 use crate::channel::{Channel, ChannelError};
+use crate::facts;
+use crate::prober::Placed;
 use crate::protocol::{Refusal, Reply};
 use dwell_core::Direction;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// How long the peer's connections are waited for.
 const ARRIVE: Duration = Duration::from_secs(5);
 
-/// Does what a peer orders.
+/// Does what a peer orders that reached us at `local`.
 pub(crate) fn serve(
     agent: &Agent,
+    local: SocketAddr,
     channel: &mut Channel,
     order: &Order,
 ) -> Result<Result<(), Refusal>, ChannelError> {
@@ -36,7 +39,10 @@ pub(crate) fn serve(
         }
     };
     match side {
-        Ok(side) => Ok(Ok(channel.send(&Reply::Streamed(Box::new(side)))?)),
+        Ok(side) => {
+            let facts = Box::new(facts::gather(local.ip(), Placed::default()));
+            Ok(Ok(channel.send(&Reply::Streamed { side: Box::new(side), facts })?))
+        }
         Err(error) => Ok(Err(Refusal::Failed(error.to_string()))),
     }
 }

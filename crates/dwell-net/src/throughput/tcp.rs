@@ -47,6 +47,7 @@ pub struct StreamPath {
     local: SocketAddr,
     patience: Duration,
     limits: Limits,
+    far_facts: HostFacts,
 }
 
 impl StreamPath {
@@ -56,7 +57,7 @@ impl StreamPath {
     /// Each says what stood in the way, and what to do.
     pub fn connect(config: &ConnectConfig) -> Result<Self, ConnectError> {
         let Entered { channel, address, local, welcome } = enter(config)?;
-        Ok(Self { channel, address, local, patience: config.patience, limits: welcome.limits })
+        Ok(Self { channel, address, local, patience: config.patience, limits: welcome.limits, far_facts: HostFacts::default() })
     }
 
     /// What the agent allows.
@@ -65,7 +66,7 @@ impl StreamPath {
         &self.limits
     }
 
-    /// This host, as far as it tells; of the other only its address is known.
+    /// Both hosts, as far as they tell; the agent's does with its first run.
     #[must_use]
     pub fn circumstances(&self) -> Circumstances {
         let sender = facts::gather(self.local.ip(), Placed::default());
@@ -73,7 +74,7 @@ impl StreamPath {
         Circumstances {
             world: "live".to_owned(),
             sender,
-            receiver: HostFacts::default(),
+            receiver: self.far_facts.clone(),
             notes,
             ..Circumstances::default()
         }
@@ -132,7 +133,10 @@ impl StreamPath {
 
     fn told(&mut self, patience: Duration) -> Result<Side, StreamError> {
         match self.channel.receive(patience).map_err(StreamError::Vanished)? {
-            Reply::Streamed(side) => Ok(*side),
+            Reply::Streamed { side, facts } => {
+                self.far_facts = *facts;
+                Ok(*side)
+            }
             Reply::Refused(refusal) => Err(StreamError::Refused(refusal)),
             other => Err(StreamError::Vanished(unexpected(&other))),
         }
