@@ -3,7 +3,7 @@
 use crate::answering::AnsweringLabPath;
 use crate::check::{LabCheck, check};
 use crate::error::LabError;
-use crate::namespace::Worker;
+use crate::namespace::{Namespace, Worker};
 use crate::nic_stage::{description, has_nic, settings};
 use crate::path::LabPath;
 use crate::placement::Cores;
@@ -110,10 +110,21 @@ impl Lab {
     /// # Errors
     /// When the lab itself fails meanwhile.
     pub fn at_source<T: Send>(&self, work: impl FnOnce(&ConnectConfig) -> T + Send) -> Result<T, LabError> {
-        let inner = &self.inner;
-        let config = inner.connect_config();
-        let done = inner.testbed.wiring.source.within(|| Ok(work(&config)));
-        inner.testbed.failure().map_or(done, Err)
+        let config = self.inner.connect_config();
+        self.at(&self.inner.testbed.wiring.source, || work(&config))
+    }
+
+    /// Does some work at its destination, beside the agent.
+    ///
+    /// # Errors
+    /// When the lab itself fails meanwhile.
+    pub fn at_destination<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        self.at(&self.inner.testbed.wiring.destination, work)
+    }
+
+    fn at<T: Send>(&self, place: &Namespace, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        let done = place.within(|| Ok(work()));
+        self.inner.testbed.failure().map_or(done, Err)
     }
 
     /// What two live hosts told, as this lab's.

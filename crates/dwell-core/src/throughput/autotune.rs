@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// Rates that the flat-rate condition looks at.
 const SAMPLES: usize = 5;
-/// A sample lasts so many round trips.
+/// A sample lasts so many round trips without a queue.
 const ROUNDS: i64 = 2;
 /// A sample lasts no less: the kernel counts in bursts.
 const SHORTEST: Nanos = Nanos::from_millis(10);
@@ -30,7 +30,7 @@ const HOLDS: f64 = 0.99;
 const LOST: f64 = 0.85;
 /// Windows closer than this are the same.
 const SAME: f64 = 1.05;
-/// How long a window is tried, in round trips and at least.
+/// How long a window is tried, in round trips without a queue, and at least.
 const TRIAL_ROUNDS: i64 = 8;
 const TRIAL: Nanos = Nanos::from_millis(250);
 /// How long a queue may take to drain before a trial, in the round trips of before.
@@ -122,8 +122,8 @@ impl Sobas {
             return Step::Keep;
         };
         let length = match self.phase {
-            Phase::Growing(_) => (seen.rtt * ROUNDS).max(SHORTEST),
-            Phase::Sized(_) => (seen.rtt * TRIAL_ROUNDS).max(TRIAL),
+            Phase::Growing(_) => (seen.min_rtt * ROUNDS).max(SHORTEST),
+            Phase::Sized(_) => (seen.min_rtt * TRIAL_ROUNDS).max(TRIAL),
         };
         let span = seen.at - began;
         if span < length {
@@ -221,7 +221,8 @@ impl Sized {
 mod tests {
     use super::*;
 
-    /// A link with a queue, and one connection on it whose window doubles each round trip until `cap`.
+    /// A link with a queue, and one connection on it: its window doubles each round trip until the queue overflows, and
+    /// then grows by a segment.
     struct Fluid {
         rate: f64,
         base: f64,
@@ -230,6 +231,7 @@ mod tests {
         offered: f64,
         received: f64,
         at: f64,
+        cut: bool,
     }
 
     impl Fluid {
@@ -245,6 +247,7 @@ mod tests {
                 offered: f64::INFINITY,
                 received: 0.0,
                 at: 0.0,
+                cut: false,
             }
         }
 
@@ -264,9 +267,11 @@ mod tests {
             let rate = (self.held() / self.base).min(self.rate);
             self.received += rate * Self::TICK;
             self.at += Self::TICK;
-            // Growth stops where the queue overflows: then it is cut, as by cubic.
             if self.held() > self.rate * self.base + self.room {
                 self.window *= 0.7;
+                self.cut = true;
+            } else if self.cut {
+                self.window += 1448.0 * Self::TICK / self.rtt();
             } else if self.window <= self.offered {
                 self.window *= 2f64.powf(Self::TICK / self.rtt());
             }

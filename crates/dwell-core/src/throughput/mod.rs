@@ -8,6 +8,7 @@ pub mod autotune;
 pub mod fill;
 pub mod report;
 mod transfer;
+pub mod udpst;
 pub mod verdict;
 
 pub use transfer::{

@@ -190,7 +190,9 @@ impl Transfer {
     #[must_use]
     pub fn later_rate(&self) -> BitRate {
         let Some(last) = self.receiver.last() else { return BitRate(0) };
-        let Some(half) = self.receiver.iter().find(|sample| sample.at.0 >= last.at.0 / 2) else { return BitRate(0) };
+        let Some(half) = self.receiver.iter().find(|sample| sample.at.0 >= last.at.0 / 2) else {
+            return BitRate(0);
+        };
         let bits = last.received().saturating_sub(half.received()) as f64 * 8.0;
         BitRate((bits / (last.at - half.at).as_secs_f64().max(1e-9)) as u64)
     }

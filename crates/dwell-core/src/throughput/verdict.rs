@@ -54,7 +54,7 @@ const STALLED: f64 = 0.5;
 const UNREAD: f64 = 0.5;
 /// Data that the program is about to read is not waiting: this much comes between two of its reads at any rate.
 const BETWEEN_READS: u64 = 65_536;
-/// Rates of one-second sub-intervals that vary by more than this about their mean are no one figure.
+/// Rates of sub-intervals that vary by more than this about their mean are no one figure.
 const UNSTEADY: f64 = 0.25;
 /// What happens in this first part of a run is the ramp.
 const RAMP: Nanos = Nanos::from_secs(1);
@@ -80,7 +80,7 @@ pub struct Shares {
     pub unread: f64,
     /// Of the segments sent, those sent again.
     pub retransmitted: f64,
-    /// Standard deviation of the rates of one-second sub-intervals, over their mean.
+    /// Standard deviation of the rates of sub-intervals, over their mean.
     pub variation: f64,
 }
 
@@ -128,11 +128,12 @@ pub fn shares(run: &Transfer) -> Option<Shares> {
     })
 }
 
-/// Rates of the one-second sub-intervals after the ramp; all, where there is no more than a ramp.
+/// Rates of the sub-intervals after the ramp, of one second each or a tenth of a shorter run.
 pub(super) fn steady_rates(run: &Transfer) -> Vec<f64> {
-    let all = run.intervals(Nanos::from_secs(1));
-    let skipped = usize::from(all.len() > 3);
-    all.iter().skip(skipped).map(|interval| interval.rate.0 as f64).collect()
+    let length = Nanos((run.span().0 / 10).clamp(100_000_000, 1_000_000_000));
+    let all = run.intervals(length);
+    let ramp = if run.span() > RAMP * 3 { RAMP } else { Nanos::ZERO };
+    all.iter().filter(|interval| interval.from >= ramp).map(|interval| interval.rate.0 as f64).collect()
 }
 
 /// The verdict on a run.
@@ -165,6 +166,17 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
         let why = "the sending host: its thread was busy for";
         return (Limit::HostLimited, format!("{why} {} of the time", of(shares.sender_thread)));
     }
+    if let Some((whose, core)) = saturated(shares) {
+        return (
+            Limit::HostLimited,
+            format!(
+                "the {whose} host: its busiest core was busy for {} of the time, and the sender had something under way \
+                 for {}",
+                of(core),
+                of(shares.busy)
+            ),
+        );
+    }
     if shares.busy < 1.0 - IDLE {
         return (
             Limit::SenderLimited,
@@ -191,23 +203,22 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
             format!("its socket buffer held the sender for {} of the time", of(shares.buffer_limited)),
         );
     }
-    if let Some((whose, core)) = saturated(shares) {
-        return (Limit::HostLimited, format!("the {whose} host: its busiest core was busy for {}", of(core)));
-    }
     if shares.variation > UNSTEADY {
-        let why = "the rate of one-second sub-intervals varied by";
+        let why = "the rate of sub-intervals varied by";
         return (Limit::Unstable, format!("{why} {} about its mean", of(shares.variation)));
     }
     (Limit::Link, link(run, shares))
 }
 
-/// A core without a pause, where no queue on the path tells of a full link.
+/// A core without a pause, and threads that wanted more of it: the link was not kept busy.
 fn saturated(shares: &Shares) -> Option<(&'static str, f64)> {
     const SATURATED: f64 = 0.97;
+    const WANTED: f64 = 0.5;
     let full = |core: Option<f64>| core.filter(|core| *core >= SATURATED);
     let receiving = full(shares.receiver_core).map(|core| ("receiving", core));
     let thread = shares.sender_thread.max(shares.receiver_thread);
-    receiving.or(full(shares.sender_core).map(|core| ("sending", core))).filter(|_| thread >= UNREAD)
+    let idle = shares.busy < 1.0 - IDLE;
+    receiving.or(full(shares.sender_core).map(|core| ("sending", core))).filter(|_| idle && thread >= WANTED)
 }
 
 fn link(run: &Transfer, shares: &Shares) -> String {

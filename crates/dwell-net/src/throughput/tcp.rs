@@ -57,7 +57,14 @@ impl StreamPath {
     /// Each says what stood in the way, and what to do.
     pub fn connect(config: &ConnectConfig) -> Result<Self, ConnectError> {
         let Entered { channel, address, local, welcome } = enter(config)?;
-        Ok(Self { channel, address, local, patience: config.patience, limits: welcome.limits, far_facts: HostFacts::default() })
+        Ok(Self {
+            channel,
+            address,
+            local,
+            patience: config.patience,
+            limits: welcome.limits,
+            far_facts: HostFacts::default(),
+        })
     }
 
     /// What the agent allows.

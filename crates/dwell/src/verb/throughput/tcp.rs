@@ -1,7 +1,7 @@
 //! The run itself: how many connections, and then the measurement.
 
-use super::tell::Measured;
 use super::ThroughputArgs;
+use super::tell::Measured;
 use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::screen::Progress;

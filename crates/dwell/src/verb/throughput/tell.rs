@@ -42,7 +42,8 @@ pub(super) fn tell(measured: &Measured, output: &Output) -> Result<()> {
         let (connections, congestion) = (run.connections(), &run.connection.congestion);
         let _ = writeln!(
             text,
-            "{connections} connections {way} {} ({congestion}); throughput counts payload, as the program reads it",
+            "{connections} {} {way} {} ({congestion}); throughput counts payload, as the program reads it",
+            if connections == 1 { "connection" } else { "connections" },
             measured.ask.target
         );
         let _ = writeln!(text, "verdict: {limit}: {reason}");
@@ -54,7 +55,12 @@ pub(super) fn tell(measured: &Measured, output: &Output) -> Result<()> {
         let [value, _] = cells(&found);
         let title = format!("{value} of payload: {}", verdict.limit.name());
         let notes = vec![
-            format!("dwell {}: throughput of {}, {}", env!("CARGO_PKG_VERSION"), measured.ask.target, verdict.reason),
+            format!(
+                "dwell {}: throughput of {}, {}",
+                env!("CARGO_PKG_VERSION"),
+                measured.ask.target,
+                verdict.reason
+            ),
             cost(&effort(measured), None),
         ];
         let panels: Vec<Box<dyn Panel>> =
