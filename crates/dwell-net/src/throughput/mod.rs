@@ -11,6 +11,7 @@ mod option;
 mod pump;
 mod serve;
 mod tcp;
+pub mod udpst;
 
 pub(crate) use attach::{Arrivals, take};
 pub use member::{Order, Side};

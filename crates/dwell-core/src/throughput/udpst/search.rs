@@ -115,7 +115,7 @@ impl Search {
     }
 
     fn fast(&self) -> bool {
-        self.index < FINE && self.troubles < self.how.slow_after.into()
+        self.index < FINE && self.troubles < u32::from(self.how.slow_after)
     }
 
     fn slow_up(&mut self) -> bool {
@@ -157,7 +157,7 @@ impl Search {
 
     fn less(&mut self, algorithm: Algorithm) {
         self.troubles = self.troubles.saturating_add(1);
-        if self.index < FINE && self.troubles == self.how.slow_after.into() {
+        if self.index < FINE && self.troubles == u32::from(self.how.slow_after) {
             let back = usize::from(self.how.step) * BACK;
             self.index = if self.index > back { self.index - back } else { 0 };
         } else if self.index > 0 {
