@@ -56,13 +56,14 @@ impl ReplayArgs {
             eprintln!("dwell: {}: {note}", self.file.display());
         }
         let verb = record.header.ask.verb.clone();
-        if verb == "local" || verb == "echo" {
+        if matches!(verb.as_str(), "local" | "echo" | "throughput") {
             if self.method.is_some() || self.stamps.is_some() {
                 let text = format!("a record of `dwell {verb}` has no trains for another method");
                 return Err(bad_argument(anyhow!("{}: {text}", self.file.display())));
             }
             return match verb.as_str() {
                 "local" => super::local::replay(record, output),
+                "throughput" => super::throughput::replay(record, output),
                 _ => super::echo::replay(record, output),
             };
         }
