@@ -69,15 +69,15 @@ const NARROWER: f64 = 0.05;
 pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pathneck) -> Joined {
     let (mut capacities, mut segments) = (pathchar.capacities(), segment.capacities());
     let none = || Finding::unmeasurable("nobody answers at this hop");
-    let hops: Vec<HopFound> = route
+    let first = route.answering().next().and_then(|stop| capacities.get(&stop.hop)).cloned();
+    let mut hops: Vec<HopFound> = route
         .stops
         .iter()
         .map(|stop| {
             let capacity = capacities.remove(&stop.hop).unwrap_or_else(none);
-            let segment_capacity = segments.remove(&stop.hop).unwrap_or_else(none);
+            let segment_capacity = confirmed(segments.remove(&stop.hop).unwrap_or_else(none), first.as_ref());
             let [asked, answered] = pathchar.tally(stop.hop);
             let least = pathchar.round_trip(stop.hop).or(stop.round_trip.map(Nanos::as_f64));
-            let alone = route.before(stop.hop) + 1 == stop.hop;
             HopFound {
                 hop: stop.hop,
                 address: stop.address,
@@ -89,7 +89,7 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
                         "the least that was seen, the making of the message included",
                     )
                 }),
-                hidden: alone.then(|| hidden(&capacity, &segment_capacity)).flatten(),
+                hidden: None,
                 capacity,
                 segment_capacity,
                 asked,
@@ -99,11 +99,42 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
             }
         })
         .collect();
+    at_most_so_far(&mut hops);
+    for hop in hops.iter_mut().filter(|hop| route.before(hop.hop) + 1 == hop.hop) {
+        hop.hidden = hidden(&hop.capacity, &hop.segment_capacity);
+    }
     let (narrow_hop, narrow_link_capacity) = narrow(&hops);
     let warnings = warnings(route, &hops);
     let no_tight = pathneck.refusal();
     let tight = if no_tight.is_some() { None } else { pathneck.tight() };
     Joined { hops, narrow_hop, narrow_link_capacity, tight, no_tight, warnings }
+}
+
+/// A host that sends no faster than trains arrive may be slow itself, or hang on the link that is the narrowest: that one is
+/// the first, and pathchar knows it.
+fn confirmed(segment: Finding, first: Option<&Finding>) -> Finding {
+    match (&segment, first) {
+        (Finding::Bound { bound, side: Side::Lower, .. }, Some(Finding::Value { low, high, .. }))
+            if (low * (1.0 - NARROWER)..=high * (1.0 + NARROWER)).contains(bound) =>
+        {
+            Finding::value(*bound, *bound, *bound, Unit::Bps)
+        }
+        _ => segment,
+    }
+}
+
+/// The narrowest link up to a hop carries no more than the narrowest up to a hop before it.
+fn at_most_so_far(hops: &mut [HopFound]) {
+    let mut least: Option<Finding> = None;
+    for hop in hops {
+        let Some(found) = hop.segment_capacity.estimate() else { continue };
+        match &least {
+            Some(so_far) if so_far.estimate().is_some_and(|so_far| found > so_far) => {
+                hop.segment_capacity = so_far.clone();
+            }
+            _ => least = Some(hop.segment_capacity.clone()),
+        }
+    }
 }
 
 /// All links up to a hop carry what its dispersion says. A link that pathchar finds to carry less is therefore no single

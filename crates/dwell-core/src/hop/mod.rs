@@ -5,7 +5,7 @@
 //! them, a [`HopPath`] fires them. The simulator, a lab of routers, a live path and a record are such paths.
 //!
 //! First goes the [`Survey`]: who answers where, and how much of a probe a router quotes. On the [`Route`] that it found
-//! run [`Pathchar`], [`Segment`] and [`Pathneck`]; [`join`] brings them together, and finds what one of them alone
+//! run [`Pathchar`], [`Segment`] and [`Pathneck`] ([`Walk`] is all of them in turn); [`join`] brings them together, and finds what one of them alone
 //! cannot see: layer-2 hops that store and forward.
 
 mod estimate;
@@ -16,6 +16,7 @@ mod route;
 mod schedule;
 mod segment;
 mod survey;
+mod walk;
 mod wire;
 
 pub use joined::{HiddenHop, HopFound, Joined, join};
@@ -24,6 +25,7 @@ pub use pathneck::{Pathneck, Tight};
 pub use route::{Route, Stop};
 pub use segment::Segment;
 pub use survey::Survey;
+pub use walk::Walk;
 pub use wire::{Flow, Reply};
 
 use crate::method::Effort;

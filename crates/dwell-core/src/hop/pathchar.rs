@@ -1,6 +1,6 @@
 //! `pathchar`: the capacity of each link, by the least round trips of packets of many sizes that expire hop by hop
 //! (Jacobson, 'pathchar: a tool to infer characteristics of Internet paths', MSRI 1997; Downey, 'Using pathchar to
-//! estimate Internet link characteristics', SIGCOMM 1999, whose adaptive sampling and even and odd halves are used here).
+//! estimate Internet link characteristics', SIGCOMM 1999, whose adaptive sampling is used here).
 //!
 //! A byte more takes a link 8 / C longer, and a router that stores before it forwards adds its links up: the least round
 //! trip to hop n rises with the size by the sum of 8 / C of links 1 to n. So the rise to hop n less that to hop n - 1 is
@@ -20,9 +20,10 @@ use std::collections::BTreeMap;
 const SIZES: u64 = 12;
 /// Bytes that the sizes must be apart in all.
 const LEAST_SPAN: u64 = 100;
-/// Probes of each size at each hop: at least, and at most (Jacobson's number).
-const LEAST: u32 = 4;
-const MOST: u32 = 32;
+/// Probes of each size at each hop: at least, and at most. Jacobson's number is 32; on a link that is busy for a share b of
+/// the time, and n - 1 more of its kind, one probe in (1 - b)^-n meets no queue, and 32 are too few soon.
+const LEAST: usize = 4;
+const MOST: usize = 1_000;
 /// A link is known well enough where its interval is no wider, to either side.
 const ENOUGH: f64 = 0.03;
 /// Time that a run takes at most, but for what hops need that limit their messages.
@@ -53,7 +54,7 @@ impl Pathchar {
         let sizes = (0..count).map(|index| Bytes(first + span * index / (SIZES - 1))).collect();
         Self {
             sizes,
-            schedule: Schedule::new(route, 1.0),
+            schedule: Schedule::new(route),
             route: route.clone(),
             least: BTreeMap::new(),
             turn: BTreeMap::new(),
@@ -72,6 +73,14 @@ impl Pathchar {
 
     fn rise(&self, hop: u8) -> Option<Rise> {
         self.least.get(&hop)?.rise()
+    }
+
+    /// What the largest probe takes longer than the smallest to the last hop, as far as it is known.
+    #[must_use]
+    pub fn serialisation(&self) -> Nanos {
+        // The most of all hops, for probes that come too fast are the queue that they measure.
+        let longest = self.least.values().filter_map(Least::span).reduce(f64::max);
+        longest.map_or(self.route.serialisation, |ns| Nanos::from_f64(ns.max(0.0)))
     }
 
     /// Whether `hop` and the one after it, which needs it, are known well enough.
@@ -162,6 +171,7 @@ impl HopMethod for Pathchar {
     fn next(&mut self) -> HopStep {
         if self.began {
             self.schedule.adapt();
+            self.schedule.retune(self.serialisation());
         }
         self.began = true;
         if self.schedule.now() > PATIENCE || self.sizes.is_empty() {

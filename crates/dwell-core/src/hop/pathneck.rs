@@ -65,7 +65,7 @@ impl Pathneck {
     pub fn new(route: &Route, slowest: Option<Nanos>) -> Self {
         // Two messages of each hop for each train; and the train is over before the next one comes.
         let limited = slowest.unwrap_or_default() * 2;
-        let spacing = Schedule::new(route, LOAD as f64 / 3.0).spacing();
+        let spacing = Schedule::new(route).spacing() * (LOAD / 3) as i64;
         Self { route: route.clone(), pause: APART.max(limited).max(spacing), sent: 0, lengths: Vec::new() }
     }
 

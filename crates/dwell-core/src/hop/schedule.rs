@@ -19,10 +19,11 @@ const FEWEST: u32 = 12;
 const EASE: f64 = 1.2;
 /// A hop that answers less often than this is of no use.
 pub(super) const SLOWEST: Nanos = Nanos::from_secs(4);
-/// Probes in one round's time take at most this share of what the slowest stretch could carry.
-const SHARE: f64 = 0.2;
-/// And follow one another no faster than this.
+/// The share of a single link that probes take at most; where several links take their time, less of each.
+const SHARE: f64 = 0.3;
+/// And packets of two volleys follow one another no faster than this, and need no longer.
 const CLOSEST: Nanos = Nanos::from_millis(1);
+const FARTHEST: Nanos = Nanos::from_millis(100);
 
 /// Shares of losses that are this near each other are the same.
 const ALIKE: f64 = 0.15;
@@ -60,17 +61,19 @@ struct Pace {
 pub(super) struct Schedule {
     now: Nanos,
     spacing: Nanos,
+    /// Packets of the volley before.
+    fired: i64,
     hops: BTreeMap<u8, Pace>,
 }
 
 impl Schedule {
-    /// For the hops of `route` that answer; one volley in the time that `weight` largest packets take `1 / SHARE` times.
-    pub(super) fn new(route: &Route, weight: f64) -> Self {
-        let spacing = Nanos::from_f64(route.serialisation.as_f64() * weight / SHARE).max(CLOSEST);
+    /// For the hops of `route` that answer.
+    pub(super) fn new(route: &Route) -> Self {
+        let spacing = spacing(route.serialisation);
         let hops: Vec<u8> = route.answering().map(|stop| stop.hop).collect();
         let gap = spacing * hops.len().max(1) as i64;
         let pace = |hop| (hop, Pace { gap, ..Pace::default() });
-        Self { now: Nanos::ZERO, spacing, hops: hops.into_iter().map(pace).collect() }
+        Self { now: Nanos::ZERO, spacing, fired: 1, hops: hops.into_iter().map(pace).collect() }
     }
 
     /// Virtual time so far.
@@ -78,7 +81,16 @@ impl Schedule {
         self.now
     }
 
-    /// The least time between two volleys.
+    /// Puts volleys as far apart as packets need that take `serialisation`, now that it is better known.
+    pub(super) fn retune(&mut self, serialisation: Nanos) {
+        self.spacing = spacing(serialisation);
+        let gap = self.spacing * self.hops.len().max(1) as i64;
+        for pace in self.hops.values_mut().filter(|pace| pace.slowed_at.is_none()) {
+            pace.gap = gap;
+        }
+    }
+
+    /// The least time for each packet.
     pub(super) fn spacing(&self) -> Nanos {
         self.spacing
     }
@@ -96,8 +108,9 @@ impl Schedule {
                 finished.push(*hop);
                 continue;
             };
-            let at = pace.due.max(self.now + self.spacing);
+            let at = pace.due.max(self.now + self.spacing * self.fired);
             pace.due = at + pace.gap;
+            self.fired = shots.len() as i64;
             round.push(Volley { pause: at - self.now, shots });
             self.now = at;
         }
@@ -150,4 +163,9 @@ impl Schedule {
     pub(super) fn tally(&self, hop: u8) -> [u64; 2] {
         self.hops.get(&hop).map_or([0; 2], |pace| [pace.asked_ever, pace.answered_ever])
     }
+}
+
+/// For each packet of which the largest takes `serialisation` on its way.
+fn spacing(serialisation: Nanos) -> Nanos {
+    Nanos::from_f64(serialisation.as_f64() / SHARE).clamp(CLOSEST, FARTHEST)
 }

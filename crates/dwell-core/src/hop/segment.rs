@@ -22,14 +22,21 @@ use std::collections::BTreeMap;
 
 /// Volleys to each hop: first with one packet behind the marker, then as long as the rate asks for.
 const FIRST: u32 = 8;
-const VOLLEYS: u32 = 40;
+const VOLLEYS: u32 = 32;
+/// And more, up to so many, while the best of them differ by more than this share.
+const MOST: u32 = 600;
+const ENOUGH: f64 = 0.03;
 /// Messages are stamped and made with an error of some microseconds: so long a train shall be at least (PBProbe, Chen et
 /// al. 2005, lengthens its trains for the same reason) ...
 const LONG_ENOUGH: f64 = 200_000.0;
 /// ... and no longer than this many packets.
 const LONGEST: usize = 16;
+/// A volley met a queue whose markers took longer than the fastest by more than this share of the train.
+const QUEUED: f64 = 0.05;
+/// Long trains that need so much more time for a packet than short ones had others' packets in them.
+const STRETCHED: f64 = 0.05;
 /// The share of volleys with the least delay that counts, and the least number of them.
-const BEST: f64 = 0.125;
+const BEST: f64 = 0.02;
 const FEWEST: usize = 3;
 /// Time that a run takes at most.
 const PATIENCE: Nanos = Nanos::from_secs(20);
@@ -41,8 +48,9 @@ struct Seen {
     length: usize,
     /// Between the two answers.
     apart: f64,
-    /// The round trips of both markers together.
-    delay: f64,
+    /// The round trips of both markers.
+    first: f64,
+    last: f64,
     /// How far apart they left.
     left: f64,
 }
@@ -66,7 +74,7 @@ impl Segment {
     pub fn new(route: &Route) -> Self {
         Self {
             route: route.clone(),
-            schedule: Schedule::new(route, LONGEST as f64 / 2.0),
+            schedule: Schedule::new(route),
             asked: BTreeMap::new(),
             seen: BTreeMap::new(),
             began: false,
@@ -80,20 +88,49 @@ impl Segment {
 
     /// Packets behind the first marker that make a train to `hop` long enough.
     fn length(&self, hop: u8) -> usize {
-        let best = self.best(hop, 1);
-        let one = median(&best.iter().map(|seen| seen.apart).collect::<Vec<_>>());
+        let pairs = self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == 1);
+        let one = median(&pairs.map(|seen| seen.apart).collect::<Vec<_>>());
         one.filter(|ns| *ns > 0.0)
             .map_or(LONGEST, |ns| ((LONG_ENOUGH / ns).ceil() as usize).clamp(1, LONGEST))
     }
 
-    /// The volleys of this length to `hop` that met the least delay.
+    /// Whether the best volleys to `hop` agree.
+    fn is_sure(&self, hop: u8) -> bool {
+        match self.capacity(hop) {
+            Finding::Value { value, low, high, .. } => high - low < ENOUGH * value,
+            Finding::Bound { .. } => true,
+            Finding::Unmeasurable { .. } => false,
+        }
+    }
+
+    /// The volleys of this length to `hop` that met the least delay, and no queue, as far as can be told: the delay of each
+    /// marker is the least that any such marker had (CapProbe's condition).
     fn best(&self, hop: u8, length: usize) -> Vec<Seen> {
-        let of = self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == length);
-        let mut of: Vec<Seen> = of.copied().collect();
-        of.sort_by(|a, b| a.delay.total_cmp(&b.delay));
-        let count = ((of.len() as f64 * BEST).ceil() as usize).max(FEWEST).min(of.len());
-        of.truncate(count);
+        let all = || self.seen.get(&hop).into_iter().flatten();
+        let mut of: Vec<Seen> = all().filter(|seen| seen.length == length).copied().collect();
+        let first = all().map(|seen| seen.first).fold(f64::INFINITY, f64::min);
+        let last = of.iter().map(|seen| seen.last).fold(f64::INFINITY, f64::min);
+        let beyond = |seen: &Seen| seen.first - first + seen.last - last;
+        of.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
+        of.truncate(((of.len() as f64 * BEST).ceil() as usize).max(FEWEST));
+        of.retain(|seen| beyond(seen) <= QUEUED * seen.apart);
         of
+    }
+
+    /// The volleys that count: long ones, for they tell best, unless none got through alone. A long train in which others'
+    /// packets stand each time looks as if it had met no queue; short ones tell on it.
+    fn counting(&self, hop: u8) -> Vec<Seen> {
+        let longest = self.seen.get(&hop).into_iter().flatten().map(|seen| seen.length).max().unwrap_or(1);
+        let [long, short] = [longest, 1].map(|length| self.best(hop, length));
+        let each = |best: &[Seen]| {
+            let each: Vec<f64> = best.iter().map(|seen| seen.apart / seen.length as f64).collect();
+            median(&each).filter(|_| best.len() >= FEWEST)
+        };
+        match (each(&long), each(&short)) {
+            (Some(of_long), Some(of_short)) if of_short < of_long * (1.0 - STRETCHED) => short,
+            (Some(_), _) => long,
+            (None, _) => short,
+        }
     }
 
     /// The capacity of the narrowest link up to each hop, in bits that a packet takes of an Ethernet link.
@@ -106,15 +143,11 @@ impl Segment {
         let Some(all) = self.seen.get(&hop) else {
             return Finding::unmeasurable("no volley was answered whole at this hop");
         };
-        // The length that most went with.
-        let longest = all.iter().map(|seen| seen.length).max().unwrap_or(1);
-        let (length, best) = [longest, 1]
-            .into_iter()
-            .map(|length| (length, self.best(hop, length)))
-            .find(|(_, best)| best.len() >= FEWEST)
-            .unwrap_or_default();
+        let best = self.counting(hop);
+        let length = best.first().map_or(1, |seen| seen.length);
         let apart = sorted(&best.iter().map(|seen| seen.apart).collect::<Vec<_>>());
-        let (Some(middle), Some(shortest), Some(longest)) = (median(&apart), apart.first(), apart.last())
+        let (Some(middle), Some(shortest), Some(longest), FEWEST..) =
+            (median(&apart), apart.first(), apart.last(), apart.len())
         else {
             let [asked, _] = self.schedule.tally(hop);
             return Finding::unmeasurable(match self.schedule.limit(hop) {
@@ -125,9 +158,9 @@ impl Segment {
                     asked / 2
                 ),
                 None => format!(
-                    "{} of {} volleys were answered whole at hop {hop}, too few",
-                    all.len(),
-                    asked / 2
+                    "of {} volleys {} were answered whole at hop {hop}, and too few of these met no queue",
+                    asked / 2,
+                    all.len()
                 ),
             });
         };
@@ -148,6 +181,8 @@ impl Segment {
 
 /// Packets that arrive no further apart than this many times what they left apart were spread by no link.
 const SENT_APART: f64 = 1.02;
+/// And those that arrive this much nearer to each other than they left were pushed together by a queue.
+const PUSHED: f64 = 0.9;
 
 impl HopMethod for Segment {
     fn next(&mut self) -> HopStep {
@@ -161,11 +196,14 @@ impl HopMethod for Segment {
         let size = self.route.most;
         let lengths: BTreeMap<u8, usize> =
             self.route.answering().map(|stop| (stop.hop, self.length(stop.hop))).collect();
+        let sure: Vec<u8> = lengths.keys().copied().filter(|hop| self.is_sure(*hop)).collect();
         let asked = &mut self.asked;
         let round = self.schedule.round(|hop| {
             let asked = asked.entry(hop).or_default();
-            (*asked < VOLLEYS).then(|| {
-                let length = if *asked < FIRST { 1 } else { lengths.get(&hop).copied().unwrap_or(1) };
+            (*asked < VOLLEYS || (*asked < MOST && !sure.contains(&hop))).then(|| {
+                // Later by turns: long trains tell better, short ones slip through between others' packets.
+                let long = *asked >= FIRST && *asked % 2 == 0;
+                let length = lengths.get(&hop).copied().filter(|_| long).unwrap_or(1);
                 *asked += 1;
                 let load = std::iter::repeat_n(Shot::load(size), length - 1);
                 [Shot::at(hop, size)].into_iter().chain(load).chain([Shot::at(hop, size)]).collect()
@@ -191,11 +229,10 @@ impl HopMethod for Segment {
             return;
         };
         let between_ns = |from: Nanos, to: Nanos| to.0.saturating_sub(from.0) as f64;
-        self.seen.entry(hop).or_default().push(Seen {
-            length: between.len() + 1,
-            apart: between_ns(a.at, b.at),
-            delay: one + other,
-            left: between_ns(first.left, last.left),
-        });
+        let (apart, left) = (between_ns(a.at, b.at), between_ns(first.left, last.left));
+        if apart > PUSHED * left {
+            let seen = Seen { length: between.len() + 1, apart, first: one, last: other, left };
+            self.seen.entry(hop).or_default().push(seen);
+        }
     }
 }
