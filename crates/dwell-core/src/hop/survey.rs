@@ -1,7 +1,7 @@
 //! Who answers where: the first look at a path, as traceroute takes it.
 
 use super::{Answer, HopFacts, HopMethod, HopStep, MOST_HOPS, Round, Route, Says, Shot, Spent, Stop, Volley};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, ETHERNET_OVERHEAD, Nanos};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -11,6 +11,8 @@ const AT_ONCE: u8 = 4;
 const SILENT_ROUNDS: u8 = 2;
 /// How often a hop is asked for each size.
 const ATTEMPTS: usize = 3;
+/// 1,280 bytes of IP.
+const SAFE: Bytes = Bytes(1_280 + ETHERNET_OVERHEAD.0);
 /// Apart. Nothing is known of the links yet: 1,500 bytes in this time take 600 kb/s.
 const APART: Nanos = Nanos::from_millis(20);
 
@@ -46,6 +48,8 @@ impl Survey {
     #[must_use]
     pub fn route(&self) -> Route {
         let HopFacts { least, most } = self.facts;
+        let largest =
+            |answers: &Vec<(Shot, Answer, Nanos)>| answers.iter().any(|(sent, ..)| sent.size == most);
         let last = self.reached().or_else(|| self.answers.keys().last().copied()).unwrap_or(0);
         let stops: Vec<Stop> = (1..=last).map(|hop| self.stop(hop)).collect();
         let within = || self.answers.range(..=last).flat_map(|(_, answers)| answers);
@@ -64,6 +68,11 @@ impl Survey {
             |hop| took(hop, most).zip(took(hop, least)).map(|(large, small)| large.saturating_sub(small));
         // The most of all hops: who took a queue for a link is slower than need be, and no worse.
         let serialisation = (1..=last).filter_map(more).max().unwrap_or(0);
+
+        // Where the largest are lost and the smallest are not, a link is too narrow for them. IPv6's least MTU is what most
+        // links carry.
+        let fits = self.answers.get(&last).is_none_or(largest);
+        let most = if fits { most } else { most.min(SAFE) };
         Route { stops, even: even.min(most), most, serialisation: Nanos(serialisation.max(0)) }
     }
 

@@ -93,6 +93,8 @@ impl Flow {
         let says = match (icmp.type_u8(), icmp.code_u8()) {
             (11, 0) => Says::Exceeded,
             (3, 3) => Says::Reached,
+            // Too large for a link: the probe's fault.
+            (3, 4) => return None,
             (3, _) => Says::Refused,
             _ => return None,
         };
