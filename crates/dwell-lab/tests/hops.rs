@@ -15,7 +15,7 @@ fn walk(links: &str, ipv6: bool) -> Option<Joined> {
         }
         other => other.unwrap(),
     };
-    let mut walk = Walk::new(lab.facts());
+    let mut walk = Walk::new(lab.facts(), dwell_core::Nanos::from_secs(8));
     let began = std::time::Instant::now();
     run(&mut walk, &mut lab, |_| ()).unwrap();
     println!("{:?} {:?}", began.elapsed(), lab.circumstances().notes);

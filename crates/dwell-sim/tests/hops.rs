@@ -8,7 +8,7 @@ use dwell_sim::{Scenario, SimHops};
 fn walk(scenario: &str, seed: u64) -> (Joined, Nanos) {
     let scenario = Scenario::parse("hops.toml", &format!("name = 'hops'\n{scenario}")).unwrap();
     let mut path = SimHops::new(&scenario, seed);
-    let mut walk = Walk::new(dwell_core::hop::HopPath::facts(&path));
+    let mut walk = Walk::new(dwell_core::hop::HopPath::facts(&path), Nanos::from_secs(60));
     let effort = run(&mut walk, &mut path, |_| ()).unwrap();
     (walk.joined(), effort.span)
 }

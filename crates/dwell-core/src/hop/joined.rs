@@ -10,10 +10,13 @@ use std::net::IpAddr;
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HiddenHop {
     /// What pathchar makes of the links on both of its sides together, in bits per second.
+    #[serde(rename = "apparent_bps")]
     pub apparent: f64,
     /// What each of them carries at least, by the dispersion of trains that crossed them.
+    #[serde(rename = "carried_bps")]
     pub carried: f64,
     /// The rate of the other link, if one of them carries just that.
+    #[serde(rename = "implied_bps")]
     pub implied: f64,
 }
 
@@ -33,14 +36,16 @@ pub struct HopFound {
     /// The capacity of the narrowest link up to here by dispersion (`segment`), in bits that a packet takes of Ethernet.
     pub segment_capacity: Finding,
     /// Where the two contradict each other.
+    #[serde(rename = "hidden_hop")]
     pub hidden: Option<HiddenHop>,
     /// Probes of `pathchar`, and answers.
     pub asked: u64,
     /// The latter.
     pub answered: u64,
     /// How far apart its messages are, where it limits them.
+    #[serde(rename = "limit_ns")]
     pub limit: Option<Nanos>,
-    /// Whether it belongs to the path of many addresses.
+    /// How many addresses answered there in the survey.
     pub addresses: usize,
 }
 
@@ -54,8 +59,10 @@ pub struct Joined {
     /// Its capacity.
     pub narrow_link_capacity: Finding,
     /// The link with the least free.
+    #[serde(rename = "tight_link")]
     pub tight: Option<Tight>,
     /// Why that is not known, where it is not.
+    #[serde(rename = "no_tight_link")]
     pub no_tight: Option<String>,
     /// Doubts.
     pub warnings: Vec<String>,

@@ -26,9 +26,6 @@ const LEAST: usize = 4;
 const MOST: usize = 1_000;
 /// A link is known well enough where its interval is no wider, to either side.
 const ENOUGH: f64 = 0.03;
-/// Time that a run takes at most, but for what hops need that limit their messages.
-const PATIENCE: Nanos = Nanos::from_secs(30);
-
 /// Measures each link.
 #[derive(Clone, Debug)]
 pub struct Pathchar {
@@ -39,15 +36,16 @@ pub struct Pathchar {
     /// Size that each hop is asked with next.
     turn: BTreeMap<u8, usize>,
     began: bool,
+    patience: Nanos,
 }
 
 impl Pathchar {
     /// Its published name.
     pub const NAME: &'static str = "pathchar";
 
-    /// On the hops of `route`.
+    /// On the hops of `route`, for no longer than `patience`.
     #[must_use]
-    pub fn new(route: &Route) -> Self {
+    pub fn new(route: &Route, patience: Nanos) -> Self {
         let (first, span) = (route.even.0, route.most.0.saturating_sub(route.even.0));
         // Sizes that hardly differ make no line.
         let count = if span < LEAST_SPAN { 0 } else { SIZES };
@@ -59,6 +57,7 @@ impl Pathchar {
             least: BTreeMap::new(),
             turn: BTreeMap::new(),
             began: false,
+            patience,
         }
     }
 
@@ -174,7 +173,7 @@ impl HopMethod for Pathchar {
             self.schedule.retune(self.serialisation());
         }
         self.began = true;
-        if self.schedule.now() > PATIENCE || self.sizes.is_empty() {
+        if self.schedule.now() > self.patience || self.sizes.is_empty() {
             return HopStep::Done;
         }
         let needy: Vec<u8> =

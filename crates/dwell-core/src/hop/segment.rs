@@ -38,8 +38,6 @@ const STRETCHED: f64 = 0.05;
 /// The share of volleys with the least delay that counts, and the least number of them.
 const BEST: f64 = 0.02;
 const FEWEST: usize = 3;
-/// Time that a run takes at most.
-const PATIENCE: Nanos = Nanos::from_secs(20);
 
 /// A volley whose markers were both answered.
 #[derive(Copy, Clone, Debug)]
@@ -63,21 +61,23 @@ pub struct Segment {
     asked: BTreeMap<u8, u32>,
     seen: BTreeMap<u8, Vec<Seen>>,
     began: bool,
+    patience: Nanos,
 }
 
 impl Segment {
     /// Its published name.
     pub const NAME: &'static str = "segment";
 
-    /// On the hops of `route`.
+    /// On the hops of `route`, for no longer than `patience`.
     #[must_use]
-    pub fn new(route: &Route) -> Self {
+    pub fn new(route: &Route, patience: Nanos) -> Self {
         Self {
             route: route.clone(),
             schedule: Schedule::new(route),
             asked: BTreeMap::new(),
             seen: BTreeMap::new(),
             began: false,
+            patience,
         }
     }
 
@@ -190,7 +190,7 @@ impl HopMethod for Segment {
             self.schedule.adapt();
         }
         self.began = true;
-        if self.schedule.now() > PATIENCE {
+        if self.schedule.now() > self.patience {
             return HopStep::Done;
         }
         let size = self.route.most;

@@ -83,8 +83,8 @@ proptest! {
         let stop = |hop| Stop { hop, address: None, says: Some(Says::Exceeded), addresses: 1, round_trip: Some(Nanos(1)) };
         let route = Route { stops: (1..=hops).map(stop).collect(), even: Bytes(even), most: Bytes(1_526), serialisation: Nanos(seed as i64 >> 20) };
         let facts = HopFacts { least: Bytes(72), most: Bytes(1_526) };
-        let (mut survey, mut pathchar) = (Survey::new(facts), Pathchar::new(&route));
-        let (mut segment, mut pathneck) = (Segment::new(&route), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8))));
+        let (mut survey, mut pathchar) = (Survey::new(facts), Pathchar::new(&route, Walk::PATIENCE));
+        let (mut segment, mut pathneck) = (Segment::new(&route, Walk::PATIENCE), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8))));
         for method in [&mut survey as &mut dyn HopMethod, &mut pathchar, &mut segment, &mut pathneck] {
             let mut rounds = 0;
             while let HopStep::Fire(round) = method.next() {

@@ -8,12 +8,14 @@ use crate::unit::Nanos;
 #[derive(Clone, Debug)]
 pub struct Walk {
     survey: Survey,
+    patience: Nanos,
     measuring: Option<Measuring>,
 }
 
 /// The methods that need the route.
 #[derive(Clone, Debug)]
 struct Measuring {
+    patience: Nanos,
     route: Route,
     pathchar: Pathchar,
     segment: Segment,
@@ -33,11 +35,15 @@ impl Walk {
     /// Its name in records.
     pub const NAME: &'static str = "hops";
 
-    /// Of a path of which this is known.
+    /// Of a path of which this is known. `pathchar` goes on for half of `patience` at most, and `segment` for a third, where
+    /// they are not sure before; hops that limit their messages make `pathneck` longer.
     #[must_use]
-    pub fn new(facts: HopFacts) -> Self {
-        Self { survey: Survey::new(facts), measuring: None }
+    pub fn new(facts: HopFacts, patience: Nanos) -> Self {
+        Self { survey: Survey::new(facts), patience, measuring: None }
     }
+
+    /// The patience that is usual: under load no shorter look tells much of the hops that are far away.
+    pub const PATIENCE: Nanos = Nanos::from_secs(30);
 
     /// What is measured now, by its published name.
     #[must_use]
@@ -66,16 +72,21 @@ impl Walk {
             }
             None => {
                 let route = self.survey.route();
-                join(&route, &Pathchar::new(&route), &Segment::new(&route), &Pathneck::new(&route, None))
+                join(
+                    &route,
+                    &Pathchar::new(&route, Nanos::ZERO),
+                    &Segment::new(&route, Nanos::ZERO),
+                    &Pathneck::new(&route, None),
+                )
             }
         }
     }
 }
 
 impl Measuring {
-    fn new(route: Route) -> Self {
-        let (pathchar, segment) = (Pathchar::new(&route), Segment::new(&route));
-        Self { pathchar, segment, pathneck: None, now: Stage::Pathchar, route }
+    fn new(route: Route, patience: Nanos) -> Self {
+        let (pathchar, segment) = (Pathchar::new(&route, patience / 2), Segment::new(&route, patience / 3));
+        Self { patience, pathchar, segment, pathneck: None, now: Stage::Pathchar, route }
     }
 
     /// How often the hop answers that limits its messages most.
@@ -98,7 +109,7 @@ impl HopMethod for Walk {
         if self.measuring.is_none() {
             match self.survey.next() {
                 HopStep::Fire(round) => return HopStep::Fire(round),
-                HopStep::Done => self.measuring = Some(Measuring::new(self.survey.route())),
+                HopStep::Done => self.measuring = Some(Measuring::new(self.survey.route(), self.patience)),
             }
         }
         let Some(measuring) = &mut self.measuring else { return HopStep::Done };
@@ -109,7 +120,7 @@ impl HopMethod for Walk {
             measuring.now = match measuring.now {
                 Stage::Pathchar => {
                     measuring.route.serialisation = measuring.pathchar.serialisation();
-                    measuring.segment = Segment::new(&measuring.route);
+                    measuring.segment = Segment::new(&measuring.route, measuring.patience / 3);
                     Stage::Segment
                 }
                 Stage::Segment => Stage::Pathneck,
