@@ -4,6 +4,7 @@ mod captures;
 mod cli;
 mod failure;
 mod figure;
+mod hops;
 mod identity;
 mod picture;
 mod run;

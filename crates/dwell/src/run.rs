@@ -5,10 +5,12 @@ use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
+use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
 };
 use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A run under way.
@@ -21,6 +23,9 @@ pub(crate) struct Run {
     progress: Progress,
     found: Vec<Found>,
     seen: Vec<Kept>,
+    hops: Option<Result<Joined, String>>,
+    /// What was noted while looking.
+    notes: BTreeMap<String, String>,
 }
 
 /// A run that is over.
@@ -35,6 +40,8 @@ pub(crate) struct Finished {
     pub(crate) found: Vec<Found>,
     /// All that was seen.
     pub(crate) seen: Vec<Kept>,
+    /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
+    pub(crate) hops: Option<Result<Joined, String>>,
 }
 
 impl Run {
@@ -49,14 +56,36 @@ impl Run {
             None => None,
         };
         let progress = Progress::start();
-        Ok(Self { world, ask, facts, share, writer, progress, found: Vec::new(), seen: Vec::new() })
+        Ok(Self {
+            world,
+            ask,
+            facts,
+            share,
+            writer,
+            progress,
+            found: Vec::new(),
+            seen: Vec::new(),
+            hops: None,
+            notes: BTreeMap::new(),
+        })
     }
 
     /// A run inside a larger one, which keeps no record and shows no progress of its own.
     pub(crate) fn inner(world: Box<dyn World>, ask: Ask, share: f64) -> Self {
         let facts = world.facts();
         let progress = Progress::hidden();
-        Self { world, ask, facts, share, writer: None, progress, found: Vec::new(), seen: Vec::new() }
+        Self {
+            world,
+            ask,
+            facts,
+            share,
+            writer: None,
+            progress,
+            found: Vec::new(),
+            seen: Vec::new(),
+            hops: None,
+            notes: BTreeMap::new(),
+        }
     }
 
     /// What is known of the path by now.
@@ -111,6 +140,45 @@ impl Run {
         Ok((report, began.elapsed()))
     }
 
+    /// Looks at the path hop by hop. That nothing can be seen is a result; what the record cannot take is an error.
+    pub(crate) fn walk(&mut self) -> Result<()> {
+        let mut hops = match self.world.hops() {
+            Ok(hops) => hops,
+            Err(error) => {
+                self.hops = Some(Err(error.to_string()));
+                return Ok(());
+            }
+        };
+        let mut walk = Walk::new(hops.facts(), Walk::PATIENCE);
+        let mut effort = Effort::default();
+        let mut failed = None;
+        while let HopStep::Fire(round) = walk.next() {
+            self.progress.say(format!("{}: {} probes", walk.stage(), effort.packets));
+            let sightings = match hops.fire(&round) {
+                Ok(Some(sightings)) => sightings,
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    break;
+                }
+            };
+            for (volley, sighting) in round.iter().zip(sightings) {
+                count(&mut effort, volley.pause, &sighting);
+                walk.see(&sighting);
+                if let Some(writer) = &mut self.writer {
+                    writer.push_volley(sighting)?;
+                }
+            }
+        }
+        let mut joined = walk.joined();
+        joined.warnings.extend(failed.map(|why| format!("the look at the hops ended early: {why}")));
+        self.notes = hops.circumstances().notes;
+        let report = crate::verb::path::hops::report(&joined);
+        self.found.push(Found { stage: Walk::NAME.to_owned(), report, effort });
+        self.hops = Some(Ok(joined));
+        Ok(())
+    }
+
     /// Takes over the capacities of end link and narrowest link from a report, for the methods that follow and for the
     /// probing load.
     pub(crate) fn learn_end_link(&mut self, report: &Report) {
@@ -138,7 +206,11 @@ impl Run {
         }
         let mut circumstances = self.world.circumstances();
         circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
-        Ok(Finished { ask: self.ask, circumstances, facts: self.facts, found: self.found, seen: self.seen })
+        for (name, note) in self.notes {
+            circumstances.notes.entry(name).or_insert(note);
+        }
+        let Self { ask, facts, found, seen, hops, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, hops })
     }
 }
 
