@@ -20,6 +20,8 @@ pub mod echo;
 
 pub mod fsd;
 
+pub mod hop;
+
 pub mod sizing;
 
 pub mod gap;

@@ -4,6 +4,7 @@ use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
 use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
+use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
 use serde::Serialize;
@@ -86,6 +87,16 @@ impl RecordWriter {
     /// As [`push`](Self::push).
     pub fn push_pair(&mut self, pair: Pair) -> Result<(), StoreError> {
         self.put(&Line::Pair(pair))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds a volley.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_volley(&mut self, sighting: Sighting) -> Result<(), StoreError> {
+        self.put(&Line::Volley(sighting))?;
         self.passages += 1;
         Ok(())
     }

@@ -123,15 +123,22 @@ pub(crate) struct Avail {
 }
 
 /// Name of the measurement in records.
-const STAGE: &str = "avail";
+pub(crate) const STAGE: &str = "avail";
 
-const SHOWN: [Quantity; 5] = [
+pub(crate) const SHOWN: [Quantity; 5] = [
     Quantity::AvailableBandwidth,
     Quantity::AveragingTime,
     Quantity::TightLinkCapacity,
     Quantity::DispersionRate,
     Quantity::NarrowLinkCapacity,
 ];
+
+/// Measures what is free, by the project's own method.
+pub(crate) fn measure_free(run: &mut Run) -> Result<()> {
+    let mut method = AvailMethod::default().build(run.seed(), run.facts());
+    run.measure(STAGE, &mut *method)?;
+    Ok(())
+}
 
 impl Measuring for Avail {
     fn verb(&self) -> &'static str {
