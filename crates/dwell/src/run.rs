@@ -5,10 +5,12 @@ use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
+use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
 };
 use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A run under way.
@@ -21,6 +23,7 @@ pub(crate) struct Run {
     progress: Progress,
     found: Vec<Found>,
     seen: Vec<Kept>,
+    used: BTreeMap<String, Usage>,
 }
 
 /// A run that is over.
@@ -35,6 +38,8 @@ pub(crate) struct Finished {
     pub(crate) found: Vec<Found>,
     /// All that was seen.
     pub(crate) seen: Vec<Kept>,
+    /// What the links carried meanwhile, by their counters, measurement by measurement.
+    pub(crate) used: BTreeMap<String, Usage>,
 }
 
 impl Run {
@@ -48,15 +53,24 @@ impl Run {
             }
             None => None,
         };
-        let progress = Progress::start();
-        Ok(Self { world, ask, facts, share, writer, progress, found: Vec::new(), seen: Vec::new() })
+        Ok(Self { writer, progress: Progress::start(), ..Self::inner(world, ask, share) })
     }
 
     /// A run inside a larger one, which keeps no record and shows no progress of its own.
     pub(crate) fn inner(world: Box<dyn World>, ask: Ask, share: f64) -> Self {
         let facts = world.facts();
         let progress = Progress::hidden();
-        Self { world, ask, facts, share, writer: None, progress, found: Vec::new(), seen: Vec::new() }
+        Self {
+            world,
+            ask,
+            facts,
+            share,
+            writer: None,
+            progress,
+            found: Vec::new(),
+            seen: Vec::new(),
+            used: BTreeMap::new(),
+        }
     }
 
     /// What is known of the path by now.
@@ -79,6 +93,11 @@ impl Run {
         self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
     }
 
+    /// What the links carried during the measurement `stage`, where they have counters.
+    pub(crate) fn used(&self, stage: &str) -> Option<&Usage> {
+        self.used.get(stage)
+    }
+
     /// What the measurement `stage` cost.
     pub(crate) fn effort(&self, stage: &str) -> Effort {
         self.found
@@ -95,6 +114,7 @@ impl Run {
         let mut unwritten = None;
         let mut probes = 0u64;
         progress.say(format!("{stage}: first probes"));
+        let before = self.world.reading()?;
         let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             probes += 1;
             progress.say(format!("{stage}: {probes} probes"));
@@ -103,6 +123,9 @@ impl Run {
             }
             seen.push(Kept { stage: stage.to_owned(), passage });
         })?;
+        let after = self.world.reading()?;
+        let used = before.zip(after).and_then(|(before, after)| before.until(&after));
+        self.used.extend(used.map(|used| (stage.to_owned(), used)));
         if let Some(error) = unwritten {
             return Err(error.into());
         }
@@ -132,13 +155,14 @@ impl Run {
     }
 
     /// Ends the run and closes its record.
-    pub(crate) fn finish(self) -> Result<Finished> {
-        if let Some(writer) = self.writer {
+    pub(crate) fn finish(mut self) -> Result<Finished> {
+        if let Some(writer) = self.writer.take() {
             writer.finish(&self.found)?;
         }
         let mut circumstances = self.world.circumstances();
         circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
-        Ok(Finished { ask: self.ask, circumstances, facts: self.facts, found: self.found, seen: self.seen })
+        let Self { ask, facts, found, seen, used, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, used })
     }
 }
 

@@ -1,9 +1,10 @@
 //! The four worlds behind one face: whatever carries trains, and what was recorded of it.
 
 use anyhow::Result;
+use dwell_core::truth::Reading;
 use dwell_core::{
-    Circumstances, Departure, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path, PathFacts,
-    Quantity, Step, run,
+    Circumstances, Departure, Direction, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path,
+    PathFacts, Quantity, Step, run,
 };
 use dwell_store::Record;
 use std::collections::BTreeMap;
@@ -27,6 +28,11 @@ pub(crate) trait World {
         limit: Option<LoadLimit>,
         keep: Keep<'_>,
     ) -> Result<Effort>;
+
+    /// What the counters of the links towards the host under test say now, where there are any.
+    fn reading(&mut self) -> Result<Option<Reading>> {
+        Ok(None)
+    }
 
     /// The truths that the world was built with, beside those that its passages tell.
     fn truths(&self) -> BTreeMap<Quantity, f64> {
@@ -61,6 +67,10 @@ impl<P: Path> World for Carried<P> {
         keep: Keep<'_>,
     ) -> Result<Effort> {
         Ok(run(method, &mut self.path, limit, keep)?)
+    }
+
+    fn reading(&mut self) -> Result<Option<Reading>> {
+        Ok(self.path.reading(Direction::Forward)?)
     }
 
     fn truths(&self) -> BTreeMap<Quantity, f64> {
