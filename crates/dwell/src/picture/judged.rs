@@ -5,7 +5,7 @@ use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
 
-/// One estimate, in microseconds.
+/// One estimate.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Mark {
     /// What was so.
@@ -32,6 +32,8 @@ pub(crate) struct Cell {
 pub(crate) struct Judged {
     /// What is estimated.
     pub(crate) quantity: String,
+    /// Of all figures.
+    pub(crate) unit: &'static str,
     /// Names of the methods.
     pub(crate) methods: Vec<String>,
     /// Condition by condition.
@@ -55,11 +57,9 @@ impl Panel for Judged {
             legend.draw(&Text::new(method.clone(), (x + 18, 4), label(15, INK)))?;
             x += 40 + 8 * method.chars().count() as i32;
         }
-        legend.draw(&Text::new(
-            "line: estimate = truth; hollow: where it cannot be identified",
-            (x + 8, 4),
-            label(14, GREY),
-        ))?;
+        let hollow = self.cells.iter().flat_map(|cell| cell.series.iter().flatten()).any(|mark| !mark.inside);
+        let hollow = if hollow { "; hollow: where it cannot be identified" } else { "" };
+        legend.draw(&Text::new(format!("line: estimate = truth{hollow}"), (x + 8, 4), label(14, GREY)))?;
         let rows = self.cells.len().div_ceil(COLUMNS).max(1);
         for (cell, area) in
             self.cells.iter().zip(rest.split_evenly((rows, COLUMNS.min(self.cells.len().max(1)))))
@@ -93,8 +93,8 @@ impl Judged {
             .axis_desc_style(label(13, INK))
             .x_label_formatter(&|x| plain(*x))
             .y_label_formatter(&|y| plain(*y))
-            .x_desc(format!("true {} (µs)", self.quantity))
-            .y_desc("estimate (µs)")
+            .x_desc(format!("true {} ({})", self.quantity, self.unit))
+            .y_desc(format!("estimate ({})", self.unit))
             .draw()?;
         chart.draw_series(LineSeries::new([(0.0, 0.0), (right, right)], GREY.stroke_width(1)))?;
         for (series, colour) in cell.series.iter().zip(SERIES.into_iter().cycle()) {
