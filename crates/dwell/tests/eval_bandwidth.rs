@@ -37,8 +37,11 @@ fn document(output: &Output) -> Value {
 #[test]
 fn a_small_grid_is_judged_against_the_counters() {
     let folder = tempfile::tempdir().expect("a folder");
-    let told =
-        document(&eval(folder.path(), SIM, &["--json", "--rows", "rows", "--html", "r/page.html", "--plot", "p.svg"]));
+    let told = document(&eval(
+        folder.path(),
+        SIM,
+        &["--json", "--rows", "rows", "--html", "r/page.html", "--plot", "p.svg"],
+    ));
     let rows = told["rows"].as_array().expect("rows");
     let cells = told["bandwidth"]["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 2 * 3 + 1);
@@ -105,13 +108,19 @@ fn mistakes_are_told_with_their_place() {
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
         text(&output.stderr)
     };
-    assert!(fails("'spruce']", "'spruse']", &[]).contains("block `loads`: bandwidth: there is no method `spruse`"));
-    assert!(fails("methods = ['busy-trains'], ", "", &[]).contains("block `again`: bandwidth: names neither"));
+    assert!(
+        fails("'spruce']", "'spruse']", &[])
+            .contains("block `loads`: bandwidth: there is no method `spruse`")
+    );
+    assert!(
+        fails("methods = ['busy-trains'], ", "", &[]).contains("block `again`: bandwidth: names neither")
+    );
     assert!(fails("continuous = 3", "tools = ['x.toml']", &[]).contains("`tools` are for the lab"));
     assert!(fails("found_mbps = [99.0]", "found_mbps = []", &[]).contains("at least one figure found"));
     fs::write(folder.path().join("diary"), "dear diary\n").expect("written");
     assert!(fails("runs = 2", "runs = 2", &["--beside", "diary"]).contains("is no file of rows"));
-    let other = "world = 'sim'\nruns = 1\n[[method]]\nname = 'knee'\n[[block]]\nname = 'b'\nbase = 'base.toml'\n";
+    let other =
+        "world = 'sim'\nruns = 1\n[[method]]\nname = 'knee'\n[[block]]\nname = 'b'\nbase = 'base.toml'\n";
     let output = eval(folder.path(), other, &["--html", "x.html"]);
     assert!(text(&output.stderr).contains("judges no bandwidth tools"), "{}", text(&output.stderr));
 }

@@ -34,6 +34,8 @@ pub(crate) struct Judged {
     pub(crate) quantity: String,
     /// Of all figures.
     pub(crate) unit: &'static str,
+    /// The largest that the truth can be: all charts then have axes up to there.
+    pub(crate) most: Option<f64>,
     /// Names of the methods.
     pub(crate) methods: Vec<String>,
     /// Condition by condition.
@@ -73,9 +75,10 @@ impl Panel for Judged {
 impl Judged {
     fn draw_cell(&self, cell: &Cell, area: &Area<'_>) -> Result<()> {
         let marks = || cell.series.iter().flatten();
-        let top = marks().map(|mark| mark.truth.max(mark.estimate)).fold(1e-3, f64::max) * 1.1;
+        let top =
+            marks().map(|mark| mark.truth.max(mark.estimate)).fold(self.most.unwrap_or(1e-3), f64::max) * 1.1;
         let bottom = marks().map(|mark| mark.estimate).fold(0.0, f64::min) * 1.1;
-        let right = marks().map(|mark| mark.truth).fold(1e-3, f64::max) * 1.1;
+        let right = marks().map(|mark| mark.truth).fold(self.most.unwrap_or(1e-3), f64::max) * 1.1;
         let mut chart = ChartBuilder::on(area)
             .margin(10)
             .caption(&cell.title, label(14, INK))

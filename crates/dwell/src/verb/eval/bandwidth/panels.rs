@@ -60,8 +60,13 @@ fn accuracy(cells: &[&Cell], place: &str) -> Option<Figure> {
         });
     }
     charts.truncate(MOST_CHARTS);
-    let judged =
-        Judged { quantity: "available bandwidth".to_owned(), unit: "Mb/s", methods: blocks, cells: charts };
+    let judged = Judged {
+        quantity: "available bandwidth".to_owned(),
+        unit: "Mb/s",
+        most: cells.first().map(|cell| cell.capacity_bps / 1e6),
+        methods: blocks,
+        cells: charts,
+    };
     (!judged.cells.is_empty()).then(|| Figure {
         caption: format!("Accuracy ({place}): mean reading and standard deviation against what the counters left free. After papers/004, Figure 4."),
         panel: Box::new(judged),
