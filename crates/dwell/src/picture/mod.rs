@@ -1,6 +1,7 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
 mod axes;
+mod bundle;
 mod cumulative;
 mod delays;
 mod echo;
@@ -10,12 +11,14 @@ mod heat;
 mod histogram;
 mod ink;
 mod judged;
-mod lines;
+mod line;
+mod rates;
 mod ratios;
 mod sizes;
 mod strain;
 mod waterfall;
 
+pub(crate) use bundle::{Bundle, Strand};
 pub(crate) use cumulative::{Cumulative, Curve};
 pub(crate) use delays::Delays;
 pub(crate) use echo::{Instants, Timeline};
@@ -24,7 +27,8 @@ pub(crate) use gaps::Gaps;
 pub(crate) use heat::Heat;
 pub(crate) use histogram::Histogram;
 pub(crate) use judged::{Cell, Judged, Mark};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use line::Line;
+pub(crate) use rates::Rates;
 pub(crate) use ratios::{Ratios, Sized};
 pub(crate) use sizes::Sizes;
 pub(crate) use strain::Strain;

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::interarrival::Arrivals;
-use crate::picture::{self, Follow, Followed, Judged, Line, Lines, Mark, Measurement, Panel};
+use crate::picture::{self, Bundle, Follow, Followed, Judged, Mark, Measurement, Panel, Strand};
 use crate::verb::eval::grid::EvalWorld;
 use crate::verb::eval::rows::Row;
 use dwell_core::{BitRate, Quantity, Unit};
@@ -105,11 +105,11 @@ fn costs(cells: &[&Cell], place: &str) -> Vec<Figure> {
             let lines = lines(cells, of);
             (!lines.is_empty()).then(|| Figure {
                 caption: format!("{name} ({place}). After papers/004, Figure 6 and section 5.3.2."),
-                panel: Box::new(Lines {
+                panel: Box::new(Bundle {
                     across: "available bandwidth (Mb/s)".to_owned(),
                     upwards: upwards.to_owned(),
                     logarithmic: false,
-                    lines,
+                    strands: lines,
                 }),
             })
         })
@@ -117,7 +117,7 @@ fn costs(cells: &[&Cell], place: &str) -> Vec<Figure> {
 }
 
 /// The mean over all kinds of traffic of what each tool took at each tenth of the link that was free.
-fn lines(cells: &[&Cell], of: impl Fn(&Cell) -> Option<f64>) -> Vec<Line> {
+fn lines(cells: &[&Cell], of: impl Fn(&Cell) -> Option<f64>) -> Vec<Strand> {
     let mut tools: Vec<(String, BTreeMap<i64, Vec<f64>>)> = Vec::new();
     for cell in cells {
         let Some(figure) = of(cell) else { continue };
@@ -134,7 +134,7 @@ fn lines(cells: &[&Cell], of: impl Fn(&Cell) -> Option<f64>) -> Vec<Line> {
         .map(|(name, tenths)| {
             let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
             let points = tenths.into_iter().map(|(tenth, all)| (tenth as f64 / 10.0 * capacity, mean(all)));
-            Line { name, points: points.collect() }
+            Strand { name, points: points.collect() }
         })
         .collect()
 }
@@ -172,7 +172,7 @@ fn follow(rows: &[Row], world: EvalWorld, name: &str) -> Option<Figure> {
 
 /// Figures 2 and 3: the traffic that the tools met.
 fn gaps(arrivals: &[Arrivals]) -> Option<Figure> {
-    let line = |one: &Arrivals| Line {
+    let line = |one: &Arrivals| Strand {
         name: one.condition.clone(),
         points: one.longer.iter().map(|(ns, share)| (ns / 1e3, *share)).collect(),
     };
@@ -183,11 +183,11 @@ fn gaps(arrivals: &[Arrivals]) -> Option<Figure> {
     };
     (!few.is_empty()).then(|| Figure {
         caption: "Cross traffic on the tight link: times between its packets as they are sent, and the share of them that is longer. After papers/004, Figures 2 and 3.".to_owned(),
-        panel: Box::new(Lines {
+        panel: Box::new(Bundle {
             across: "time from one packet to the next (µs)".to_owned(),
             upwards: "share that is longer".to_owned(),
             logarithmic: true,
-            lines: few.into_iter().map(line).collect(),
+            strands: few.into_iter().map(line).collect(),
         }),
     })
 }

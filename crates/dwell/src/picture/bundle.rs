@@ -7,7 +7,7 @@ use anyhow::Result;
 use plotters::prelude::*;
 
 /// One tool.
-pub(crate) struct Line {
+pub(crate) struct Strand {
     /// Its name.
     pub(crate) name: String,
     /// Ascending.
@@ -15,7 +15,7 @@ pub(crate) struct Line {
 }
 
 /// Several tools.
-pub(crate) struct Lines {
+pub(crate) struct Bundle {
     /// What is drawn to the right.
     pub(crate) across: String,
     /// What is drawn upwards.
@@ -23,30 +23,30 @@ pub(crate) struct Lines {
     /// Whether the axis across is logarithmic too.
     pub(crate) logarithmic: bool,
     /// In the order of their colours; beyond as many as there are of these, broken.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) strands: Vec<Strand>,
 }
 
 /// Nothing is drawn below this: the axis has no zero.
 const LEAST: f64 = 1e-6;
 
-impl Panel for Lines {
+impl Panel for Bundle {
     fn height(&self) -> u32 {
         380 + self.legend()
     }
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
         let (strip, area) = area.split_vertically(self.legend());
-        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let points = || self.strands.iter().flat_map(|strand| &strand.points);
         let (bottom, top) = ends(points().map(|point| point.1));
         let (left, right) = ends(points().map(|point| point.0));
         let upwards = (bottom / 1.3..top * 1.3).log_scale();
         let mut names = Vec::new();
-        for (index, line) in self.lines.iter().enumerate() {
+        for (index, strand) in self.strands.iter().enumerate() {
             let colour = SERIES[index % SERIES.len()];
             let broken = index >= SERIES.len();
             names.push((
                 if broken { Swatch::Dashes(colour) } else { Swatch::Line(colour) },
-                line.name.clone(),
+                strand.name.clone(),
             ));
         }
         if self.logarithmic {
@@ -56,7 +56,7 @@ impl Panel for Lines {
                 .x_label_formatter(&|x| few(*x))
                 .y_label_formatter(&|y| few(*y))
                 .draw()?;
-            self.draw_lines(|points, colour, broken| {
+            self.draw_strands(|points, colour, broken| {
                 for pair in points.windows(2) {
                     chart.draw_series([stretch(pair[0], pair[1], colour, broken)])?;
                 }
@@ -68,7 +68,7 @@ impl Panel for Lines {
             axes(&mut chart, self.across.clone(), self.upwards.clone())
                 .y_label_formatter(&|y| few(*y))
                 .draw()?;
-            self.draw_lines(|points, colour, broken| {
+            self.draw_strands(|points, colour, broken| {
                 for pair in points.windows(2) {
                     chart.draw_series([stretch(pair[0], pair[1], colour, broken)])?;
                 }
@@ -80,14 +80,14 @@ impl Panel for Lines {
     }
 }
 
-impl Lines {
+impl Bundle {
     fn legend(&self) -> u32 {
-        LEGEND_ROW * self.lines.len().div_ceil(2) as u32 + 6
+        LEGEND_ROW * self.strands.len().div_ceil(2) as u32 + 6
     }
 
-    fn draw_lines(&self, mut draw: impl FnMut(&[(f64, f64)], RGBColor, bool) -> Result<()>) -> Result<()> {
-        for (index, line) in self.lines.iter().enumerate() {
-            let points: Vec<_> = line
+    fn draw_strands(&self, mut draw: impl FnMut(&[(f64, f64)], RGBColor, bool) -> Result<()>) -> Result<()> {
+        for (index, strand) in self.strands.iter().enumerate() {
+            let points: Vec<_> = strand
                 .points
                 .iter()
                 .map(|(x, y)| (*x, y.max(LEAST)))
