@@ -2,6 +2,7 @@ use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub(crate) enum Line {
     Pair(Pair),
     /// A run of TCP connections.
     Transfer(Box<Transfer>),
+    /// A test of RFC 9097.
+    Tested(Box<Tested>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -129,6 +132,8 @@ pub struct Record {
     pub pairs: Vec<Pair>,
     /// The runs of TCP connections, the last being the one that was to be measured.
     pub transfers: Vec<Transfer>,
+    /// The tests of RFC 9097.
+    pub tests: Vec<Tested>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -150,7 +155,8 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len() + self.transfers.len()
+        let runs = self.transfers.len() + self.tests.len();
+        self.passages.len() + self.echoes.len() + self.pairs.len() + runs
     }
 
     /// What the whole run cost.
