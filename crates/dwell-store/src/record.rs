@@ -3,6 +3,7 @@ use dwell_core::fsd::Pair;
 use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -94,6 +95,8 @@ pub(crate) enum Line {
     Transfer(Box<Transfer>),
     /// A volley of packets that were to expire hop by hop.
     Volley(Sighting),
+    /// A test of RFC 9097.
+    Tested(Box<Tested>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -134,6 +137,8 @@ pub struct Record {
     pub transfers: Vec<Transfer>,
     /// The volleys of a run that looked at the hops of a path.
     pub volleys: Vec<Sighting>,
+    /// The tests of RFC 9097.
+    pub tests: Vec<Tested>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -155,7 +160,9 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len() + self.transfers.len() + self.volleys.len()
+        let looked = self.pairs.len() + self.volleys.len();
+        let runs = self.transfers.len() + self.tests.len();
+        self.passages.len() + self.echoes.len() + looked + runs
     }
 
     /// What the whole run cost.
