@@ -1,6 +1,7 @@
 use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
 use dwell_core::inside::{Event, Watch, Watched};
+use dwell_core::throughput::Transfer;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -88,6 +89,8 @@ pub(crate) enum Line {
     Echo(Echo),
     /// A pair of probes that met a router.
     Pair(Pair),
+    /// A run of TCP connections.
+    Transfer(Box<Transfer>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -104,7 +107,7 @@ pub(crate) enum Line {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// Passages, echoes and pairs in the record.
+    /// Passages, echoes, pairs and transfers in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -124,6 +127,8 @@ pub struct Record {
     pub echoes: Vec<Echo>,
     /// The pairs of a run that was about a router.
     pub pairs: Vec<Pair>,
+    /// The runs of TCP connections, the last being the one that was to be measured.
+    pub transfers: Vec<Transfer>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -145,7 +150,7 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len()
+        self.passages.len() + self.echoes.len() + self.pairs.len() + self.transfers.len()
     }
 
     /// What the whole run cost.
