@@ -408,7 +408,13 @@ impl Report {
     /// An empty report.
     #[must_use]
     pub fn new(method: &str, stamps: Vantage) -> Self {
-        Self { method: method.to_owned(), stamps, findings: BTreeMap::new(), warnings: Vec::new(), verdict: None }
+        Self {
+            method: method.to_owned(),
+            stamps,
+            findings: BTreeMap::new(),
+            warnings: Vec::new(),
+            verdict: None,
+        }
     }
 
     /// Adds a finding.

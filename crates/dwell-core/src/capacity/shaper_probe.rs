@@ -56,11 +56,11 @@ const FASTER: f64 = 1.05;
 
 /// A fall of the rate within one burst.
 #[derive(Copy, Clone, Debug, PartialEq)]
-struct Fall {
+pub(crate) struct Fall {
     /// Nanoseconds a packet before it.
-    before: f64,
+    pub(crate) before: f64,
     /// After it.
-    after: f64,
+    pub(crate) after: f64,
     /// Packets that passed before it.
     passed: f64,
 }
@@ -158,13 +158,19 @@ impl Method for ShaperProbe {
                 .with(Quantity::DispersionRate, peak)
                 .with(Quantity::TokenRate, token)
                 .with(Quantity::BucketDepth, deep)
-                .limited(Limit::TokenBucket, "the first packets of a burst pass faster than all that follow");
+                .limited(
+                    Limit::TokenBucket,
+                    "the first packets of a burst pass faster than all that follow",
+                );
         }
         let sent = Bytes(self.packets as u64 * size.0);
         let rate = self.rate(pace);
         let report = report.with(Quantity::DispersionRate, Finding::value(rate, rate, rate, Unit::Bps));
         let (why, limit) = if self.as_sent {
-            (format!("the sender makes no faster bursts: {sent} arrived as they were sent"), Limit::SenderLimited)
+            (
+                format!("the sender makes no faster bursts: {sent} arrived as they were sent"),
+                Limit::SenderLimited,
+            )
         } else {
             (format!("{sent} at once passed at one rate: a link, or a deeper bucket"), Limit::Link)
         };
@@ -177,10 +183,9 @@ impl Method for ShaperProbe {
 
 /// The fall of the rate within a burst, if there is one that lasts: all but a quarter of the windows before it are
 /// quicker than all but a quarter of those after it, their medians by a factor of gamma, and the sender was not slower.
-fn fall(passed: &[Passed]) -> Option<Fall> {
+pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
     let ends: Vec<Passed> = passed.iter().copied().step_by(WINDOW).collect();
-    let windows: Vec<f64> =
-        ends.windows(2).map(|two| (two[1].came - two[0].came) / WINDOW as f64).collect();
+    let windows: Vec<f64> = ends.windows(2).map(|two| (two[1].came - two[0].came) / WINDOW as f64).collect();
     let rest = |from: usize| windows[from..].iter().sum::<f64>();
     let count = windows.len();
     // The two levels that leave the least about them.
@@ -188,11 +193,10 @@ fn fall(passed: &[Passed]) -> Option<Fall> {
         let mean = part.iter().sum::<f64>() / part.len() as f64;
         part.iter().map(|window| (window - mean).powi(2)).sum::<f64>()
     };
-    let cut = (BESIDE..count.checked_sub(BESIDE)? + 1)
-        .min_by(|a, b| {
-            let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
-            about(*a).total_cmp(&about(*b))
-        })?;
+    let cut = (BESIDE..count.checked_sub(BESIDE)? + 1).min_by(|a, b| {
+        let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
+        about(*a).total_cmp(&about(*b))
+    })?;
     let (early, late) = (sorted(&windows[..cut]), sorted(&windows[cut..]));
     let (before, after) = (median(&early)?, median(&late)?);
     let apart = quantile_of_sorted(&early, 0.75)? < quantile_of_sorted(&late, 0.25)?;

@@ -10,8 +10,8 @@ use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dwell_core::capacity::{
-    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns, at_ip_layer, capprobe, nettimer,
-    packet_pair, rates, spared,
+    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns, at_ip_layer,
+    capprobe, nettimer, packet_pair, rates, spared,
 };
 use dwell_core::{BitRate, Bytes, Method, Passage, PathFacts, Quantity, Report, Vantage, gap};
 use serde_json::{Map, Value, json};

@@ -23,6 +23,8 @@ mod waiting;
 use super::chance::exponential;
 use super::search::{Search, Verdict};
 use super::stream::{Passed, first, occupied, passed, spacings, stream, vantage};
+use crate::capacity::shaper_probe::{Fall, fall};
+use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
@@ -86,6 +88,12 @@ const UNKNOWN: f64 = 0.5;
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
 
+/// The long burst has at least so many packets.
+const DEEP: usize = 64;
+
+/// An interval wider than this share of the link is of traffic that does not hold still.
+const UNSTABLE: f64 = 0.5;
+
 /// Trains of the test, and of each fleet of a search.
 const TEST: usize = 2;
 const FLEET: usize = 8;
@@ -102,6 +110,8 @@ enum Round {
     Pace(usize),
     /// Trains at the pace.
     Full,
+    /// One long burst, where all came as it was sent: a token bucket would be empty before its end.
+    Deep,
     /// More of them, where traffic comes in bursts.
     More,
     /// Trains nearer to what is free: how many spacings there were before.
@@ -144,6 +154,8 @@ pub struct Busy {
     /// Rate of that fleet, bits per second.
     rate: f64,
     fleets: usize,
+    fall: Option<Fall>,
+    sent: usize,
     lossy: usize,
     seen: usize,
     span: Nanos,
@@ -175,6 +187,8 @@ impl Busy {
             search: None,
             rate: 0.0,
             fleets: 0,
+            fall: None,
+            sent: 0,
             lossy: 0,
             seen: 0,
             span: Nanos::ZERO,
@@ -275,6 +289,7 @@ impl Busy {
                 train: train.clone(),
             })
             .collect();
+        self.sent += count * train.packets.len();
         self.span += fleet.iter().map(|departure| departure.pause).sum();
         fleet
     }
@@ -309,7 +324,12 @@ impl Busy {
                 self.full.clear();
                 (Round::Full, self.pace().and_then(|gap| self.headed(FULL * gap, |plan| plan.full)))
             }
-            Round::Full if self.as_made() => end,
+            Round::Full if self.as_made() => {
+                let packets = self.config.packets.saturating_sub(self.sent).max(DEEP);
+                let burst = Train::burst(self.facts.max_size, packets);
+                (Round::Deep, Some(self.departures(&burst, 1, plan::PAUSE, plan::PAUSE)))
+            }
+            Round::Deep => end,
             Round::Full if self.own().is_some() && bursty(&self.full) => {
                 let more = |plan: &Plan| plan.near.iter().sum();
                 (Round::More, self.pace().and_then(|gap| self.headed(FULL * gap, more)))
@@ -356,6 +376,9 @@ impl Method for Busy {
     fn see(&mut self, observation: &Observation) {
         self.seen += 1;
         let passed = passed(observation);
+        if self.round == Round::Deep {
+            self.fall = fall(&passed);
+        }
         if spacings(observation).is_none()
             && !(passed.len() == observation.fates.len() && sample::at_once(&passed))
         {
@@ -391,7 +414,7 @@ impl Method for Busy {
                 self.near.resize(step, Vec::new());
                 self.near[step - 1].extend(trained(&passed));
             }
-            Round::Over => (),
+            Round::Deep | Round::Over => (),
         }
     }
 
@@ -406,11 +429,19 @@ impl Method for Busy {
         let span = self.span.as_f64();
         if self.as_made() {
             let made: Vec<f64> = self.full.iter().map(|sample| sample.input).collect();
+            report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+            if let Some(fall) = self.fall {
+                let why = "the first packets of a burst pass faster than all that follow: what is free is no more than the rate of that bucket";
+                let token = rate(1.0 / fall.after);
+                return report
+                    .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why))
+                    .limited(Limit::TokenBucket, why);
+            }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / mean(&made).unwrap_or(f64::INFINITY));
             return report
-                .with(Quantity::AveragingTime, Finding::nanos(span, span, span))
-                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why));
+                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
+                .limited(Limit::SenderLimited, why);
         }
         let Some(line) = self.line() else {
             let why = if self.bursts.is_empty() {
@@ -426,15 +457,28 @@ impl Method for Busy {
                 "trains at the least that the narrow link seemed to have free were held up: the tight link is another one, or several are \
                  loaded; the range is that of a search",
             ));
-            return report.with(Quantity::AvailableBandwidth, range(search));
+            return report
+                .with(Quantity::AvailableBandwidth, range(search))
+                .limited(Limit::Link, "trains faster than that are held up");
         }
         if let Some(waited) = waited(&self.firsts).filter(|waited| *waited > allowed(&line)) {
             let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
             report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));
             return report
-                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why));
+                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
+                .limited(Limit::Link, why);
         }
+        let unsure = (line.free.high - line.free.low) * line.own.value;
+        let (limit, why) = if unsure > UNSTABLE {
+            (
+                Limit::Unstable,
+                "the traffic of others varies so much that trains differ by more than half of the link",
+            )
+        } else {
+            (Limit::Link, "trains at that rate pass, and faster ones are held up as the line says")
+        };
         report
+            .limited(limit, why)
             .with(
                 Quantity::AvailableBandwidth,
                 Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
