@@ -1,10 +1,10 @@
 //! From packets to handshakes.
 
-use super::Handshake;
 use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
 use super::dissect::{Passing, Straight, Tally, dissect};
 use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
+use super::{FlowHash, Handshake};
 use crate::capture::Captured;
 use crate::unit::Nanos;
 
@@ -50,28 +50,30 @@ impl Observed {
         let Some(straight) = Straight::of(captured) else {
             return self.look(captured, take);
         };
-        let may_matter = self.throughout.is_some()
-            || !straight.is_midstream()
-            || self.tracker.pending(straight.flow(self.tracker.seed()));
+        let flow = straight.flow(self.tracker.seed());
+        let may_matter = self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow);
         if may_matter {
             match straight.segment() {
-                Ok(segment) => self.segment(&segment, take),
+                Ok(segment) => self.segment(flow, &segment, take),
                 Err(reason) => self.skipped.count(reason),
             }
         }
     }
 
-    fn segment(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
             throughout.see(segment);
         }
-        self.tracker.see(segment, take);
+        self.tracker.see_of(flow, segment, take);
     }
 
     #[inline(never)]
     fn look(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         match dissect(captured) {
-            Ok(Passing::Segment(segment)) => self.segment(&segment, take),
+            Ok(Passing::Segment(segment)) => {
+                let flow = self.tracker.seed().of(&segment.from, &segment.to);
+                self.segment(flow, &segment, take);
+            }
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {
                 if let Some(throughout) = &mut self.throughout {
@@ -91,6 +93,7 @@ impl Observed {
     }
 
     /// The round trips throughout connections of intervals that are over, each once.
+    #[inline]
     pub fn round_trips(&mut self) -> impl Iterator<Item = RoundTrips> {
         self.throughout.iter_mut().flat_map(Throughout::take)
     }

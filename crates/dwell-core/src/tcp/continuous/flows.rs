@@ -14,13 +14,16 @@ pub(super) struct Flow<T> {
     state: T,
 }
 
+type Set<T> = [Option<Flow<T>>; WAYS];
+
 /// What is kept of each flow. A flow that was silent for too long begins anew; where there is no place for another, the
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
     /// The hashes of the flows of each set: close together, so that all others need no look.
     hashes: Box<[[u32; WAYS]]>,
-    sets: Box<[[Option<Flow<T>>; WAYS]]>,
+    /// What is not used takes no memory.
+    sets: Box<[Option<Box<Set<T>>>]>,
     seed: FlowSeed,
     patience: Nanos,
     forgotten: u64,
@@ -31,7 +34,7 @@ impl<T: Default> Flows<T> {
         let sets = (flows / WAYS).max(1);
         Self {
             hashes: vec![[0; WAYS]; sets].into_boxed_slice(),
-            sets: (0..sets).map(|_| [const { None }; WAYS]).collect(),
+            sets: (0..sets).map(|_| None).collect(),
             seed: FlowSeed::random(),
             patience,
             forgotten: 0,
@@ -47,7 +50,7 @@ impl<T: Default> Flows<T> {
     pub(super) fn has(&self, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
         let (ends, _) = sorted(from, to);
         let (_, set) = self.set(from, to);
-        let mut ways = self.sets[set].iter().flatten();
+        let mut ways = self.sets[set].iter().flat_map(|ways| ways.iter().flatten());
         ways.any(|flow| flow.ends == ends && (at - flow.touched).abs() <= self.patience)
     }
 
@@ -55,7 +58,8 @@ impl<T: Default> Flows<T> {
     pub(super) fn of(&mut self, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
         let (ends, is_low) = sorted(from, to);
         let (hash, set) = self.set(from, to);
-        let (ways, hashes) = (&mut self.sets[set], &mut self.hashes[set]);
+        let ways = self.sets[set].get_or_insert_with(|| Box::new([const { None }; WAYS]));
+        let hashes = &mut self.hashes[set];
         let patience = self.patience;
         let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
         let is_it =

@@ -1,11 +1,9 @@
 //! The shortest of each interval.
 
 use super::super::{Endpoint, FlowSeed, Half};
+use super::places::Places;
 use super::{By, End, Sample};
 use crate::unit::Nanos;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// The round trips to one end of a connection in one interval, by what tells them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -30,17 +28,30 @@ pub struct RoundTrips {
     pub samples: u64,
 }
 
-/// What one interval has of one direction.
+/// What one interval has of one direction of a flow, by one sign.
 #[derive(Debug)]
 struct Window {
+    hash: u32,
+    to: Endpoint,
+    other: Endpoint,
+    by: By,
     end: Option<End>,
+    is_bound: bool,
     least: Nanos,
     sum: i128,
     samples: u64,
-    is_bound: bool,
 }
 
 impl Window {
+    fn of(sample: &Sample, hash: u32, value: Nanos) -> Self {
+        let Sample { to, other, by, end, .. } = *sample;
+        Self { hash, to, other, by, end, is_bound: false, least: value, sum: 0, samples: 0 }
+    }
+
+    fn is_of(&self, sample: &Sample, hash: u32) -> bool {
+        (self.hash, self.by, self.to, self.other) == (hash, sample.by, sample.to, sample.other)
+    }
+
     fn add(&mut self, sample: &Sample, value: Nanos) {
         self.end = self.end.or(sample.end);
         self.least = self.least.min(value);
@@ -48,62 +59,41 @@ impl Window {
         self.samples += 1;
         self.is_bound |= sample.value.exact().is_none();
     }
-}
 
-/// One direction of a flow, and what tells of it.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Key {
-    hash: u64,
-    to: Endpoint,
-    other: Endpoint,
-    by: By,
-}
-
-impl Key {
-    fn of(sample: &Sample, seed: &FlowSeed) -> Self {
-        let Sample { to, other, by, .. } = *sample;
-        let which = (by as u64) << 1 | u64::from(to < other);
-        // All of its bits differ between flows, and between one flow's directions.
-        let hash = (u64::from(seed.of(&to, &other).0) << 4 | which).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { hash, to, other, by }
+    fn told(&self, from: Nanos, until: Nanos) -> RoundTrips {
+        RoundTrips {
+            from,
+            until,
+            to: self.to,
+            end: self.end,
+            other: self.other,
+            by: self.by,
+            least: if self.is_bound { Half::AtMost(self.least) } else { Half::Exact(self.least) },
+            mean: Nanos((self.sum / i128::from(self.samples)) as i64),
+            samples: self.samples,
+        }
     }
 }
 
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-/// Takes a key's own hash.
-#[derive(Default)]
-struct Own(u64);
-
-impl Hasher for Own {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0 << 8 | u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
+/// An interval.
+#[derive(Debug, Default)]
+struct Interval {
+    /// Which one it is, counted from the epoch.
+    number: i64,
+    windows: Vec<Window>,
 }
 
 /// The interval that is not over, and what is over and not taken yet.
 #[derive(Debug)]
 pub(super) struct Intervals {
     every: Nanos,
-    /// Which one it is, counted from the epoch.
-    number: i64,
-    open: HashMap<Key, Window, BuildHasherDefault<Own>>,
+    open: Interval,
+    /// Where in the interval the windows of each hash are.
+    places: Places,
     seed: FlowSeed,
     /// Of how many directions one interval tells.
     most: usize,
-    over: Vec<RoundTrips>,
+    over: Vec<Interval>,
     taken: u64,
     crowded: u64,
 }
@@ -113,8 +103,9 @@ impl Intervals {
     /// If an interval is no time at all.
     pub(super) fn new(every: Nanos, most: usize) -> Self {
         assert!(every > Nanos::ZERO, "an interval takes time");
-        let (open, seed) = (HashMap::default(), FlowSeed::random());
-        Self { every, number: i64::MIN, open, seed, most, over: Vec::new(), taken: 0, crowded: 0 }
+        let open = Interval { number: i64::MIN, windows: Vec::new() };
+        let (places, seed) = (Places::default(), FlowSeed::random());
+        Self { every, open, places, seed, most, over: Vec::new(), taken: 0, crowded: 0 }
     }
 
     /// Samples that are told of, and those that had no place.
@@ -127,20 +118,24 @@ impl Intervals {
     pub(super) fn add(&mut self, sample: &Sample) {
         let Some(value) = sample.value.value() else { return };
         let number = sample.at.0.div_euclid(self.every.0);
-        if number != self.number {
+        if number != self.open.number {
             self.end();
-            self.number = number;
+            self.open.number = number;
         }
-        let is_full = self.open.len() >= self.most;
-        match self.open.entry(Key::of(sample, &self.seed)) {
-            Entry::Occupied(window) => window.into_mut().add(sample, value),
-            Entry::Vacant(_) if is_full => {
+        let which = (sample.by as u32) << 1 | u32::from(sample.to < sample.other);
+        let hash = self.seed.of(&sample.to, &sample.other).0 ^ which.wrapping_mul(0x9e37_79b9);
+        let windows = &mut self.open.windows;
+        match self.places.find(hash, |place| windows[place].is_of(sample, hash)) {
+            Ok(place) => windows[place].add(sample, value),
+            Err(_) if windows.len() >= self.most => {
                 self.crowded += 1;
                 return;
             }
-            Entry::Vacant(place) => {
-                let none = Window { end: sample.end, least: value, sum: 0, samples: 0, is_bound: false };
-                place.insert(none).add(sample, value);
+            Err(slot) => {
+                let mut window = Window::of(sample, hash, value);
+                window.add(sample, value);
+                windows.push(window);
+                self.places.put(slot, windows.len() - 1, |place| windows[place].hash);
             }
         }
         self.taken += 1;
@@ -148,36 +143,35 @@ impl Intervals {
 
     /// Nothing passed before this time.
     pub(super) fn pass(&mut self, now: Nanos) {
-        if now.0.div_euclid(self.every.0) > self.number {
+        // The first comparison spares most a division.
+        if now.0 >= self.until().0 && now.0.div_euclid(self.every.0) > self.open.number {
             self.end();
         }
     }
 
+    fn until(&self) -> Nanos {
+        Nanos(self.open.number.saturating_add(1).saturating_mul(self.every.0))
+    }
+
     /// The interval is over.
     pub(super) fn end(&mut self) {
-        if self.open.is_empty() {
+        if self.open.windows.is_empty() {
             return;
         }
-        let from = Nanos(self.number.saturating_mul(self.every.0));
-        let until = Nanos(from.0.saturating_add(self.every.0));
-        let first = self.over.len();
-        self.over.extend(self.open.drain().map(|(Key { to, other, by, .. }, window)| RoundTrips {
-            from,
-            until,
-            to,
-            end: window.end,
-            other,
-            by,
-            least: if window.is_bound { Half::AtMost(window.least) } else { Half::Exact(window.least) },
-            mean: Nanos((window.sum / i128::from(window.samples)) as i64),
-            samples: window.samples,
-        }));
-        self.over[first..].sort_unstable_by_key(|told| (told.to, told.other, told.by));
+        let mut windows = std::mem::take(&mut self.open.windows);
+        windows.sort_unstable_by_key(|window| (window.to, window.other, window.by));
+        self.over.push(Interval { number: self.open.number, windows });
+        self.places.clear();
     }
 
     /// What is over, each once.
     pub(super) fn take(&mut self) -> impl Iterator<Item = RoundTrips> {
-        self.over.drain(..)
+        let every = self.every.0;
+        self.over.drain(..).flat_map(move |Interval { number, windows }| {
+            let from = Nanos(number.saturating_mul(every));
+            let until = Nanos(from.0.saturating_add(every));
+            windows.into_iter().map(move |window| window.told(from, until))
+        })
     }
 }
 

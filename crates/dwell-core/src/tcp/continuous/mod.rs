@@ -6,6 +6,7 @@
 
 mod flows;
 mod interval;
+mod places;
 mod quic;
 mod sample;
 mod sent;

@@ -42,6 +42,8 @@ pub struct Tracker {
     table: Table,
     over: Over,
     patience: Nanos,
+    /// Until then none is too old.
+    due: Nanos,
     counts: Counts,
 }
 
@@ -53,11 +55,13 @@ impl Tracker {
             table: Table::new(limits.handshakes),
             over: Over::new(limits.handshakes),
             patience: limits.patience,
+            due: Nanos::MAX,
             counts: Counts::default(),
         }
     }
 
     /// The keys of its flows' hashes.
+    #[inline]
     #[must_use]
     pub const fn seed(&self) -> &FlowSeed {
         self.table.seed()
@@ -65,6 +69,7 @@ impl Tracker {
 
     /// Whether a segment of this flow, without SYN and RST, may matter to a handshake in progress. It may say yes of one
     /// that does not, never no of one that does.
+    #[inline]
     #[must_use]
     pub fn pending(&self, flow: FlowHash) -> bool {
         self.table.pending(flow)
@@ -78,8 +83,12 @@ impl Tracker {
 
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+        self.see_of(self.seed().of(&segment.from, &segment.to), segment, take);
+    }
+
+    /// Shows a segment of this flow.
+    pub(super) fn see_of(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
         self.pass(segment.at, take);
-        let flow = self.table.seed().of(&segment.from, &segment.to);
         let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
         if segment.flags.has(TcpFlags::SYN) {
@@ -98,9 +107,21 @@ impl Tracker {
     }
 
     /// Time has passed, as of the packets: gives up what is too old. Seeing a segment does as much.
+    #[inline]
     pub fn pass(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
+        if now > self.due {
+            self.give_up_old(now, take);
+        }
+    }
+
+    fn give_up_old(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
+        self.due = Nanos::MAX;
         for class in Class::ALL {
-            while let Some(place) = self.table.oldest(class).filter(|place| self.is_old(*place, now)) {
+            while let Some(place) = self.table.oldest(class) {
+                if !self.is_old(place, now) {
+                    self.due = self.due.min(self.table.touched(place) + self.limit(class));
+                    break;
+                }
                 self.give_up(place, take);
             }
         }
@@ -117,8 +138,11 @@ impl Tracker {
     }
 
     fn is_old(&self, place: Place, now: Nanos) -> bool {
-        let limit = if self.table.class(place) == Class::Held { HOLD } else { self.patience };
-        now - self.table.touched(place) > limit
+        now - self.table.touched(place) > self.limit(self.table.class(place))
+    }
+
+    fn limit(&self, class: Class) -> Nanos {
+        if class == Class::Held { HOLD } else { self.patience }
     }
 
     /// The handshake between a segment's ends, unless it is too old.
@@ -194,6 +218,7 @@ impl Tracker {
             }
             self.drop_out(place, take);
         }
+        self.due = self.due.min(progress.begun() + self.limit(class));
         self.table.insert(flow, progress, class);
     }
 
@@ -201,6 +226,7 @@ impl Tracker {
         if at < self.table.touched(place) {
             self.counts.clock_backwards += 1;
         }
+        self.due = self.due.min(at + self.limit(class));
         self.table.touch(place, at);
         self.table.age(place, class);
     }

@@ -102,6 +102,7 @@ impl Table {
         }
     }
 
+    #[inline]
     pub(super) const fn seed(&self) -> &FlowSeed {
         &self.seed
     }
@@ -113,6 +114,10 @@ impl Table {
 
     /// The handshake between these two, whichever is the client.
     pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
+        // Most that begin a handshake find none: the tags are at hand, and a bucket may be far away.
+        if !self.pending(flow) {
+            return None;
+        }
         let mut at = self.buckets[self.bucket(flow)];
         while at != NONE {
             let node = &self.nodes[at as usize];

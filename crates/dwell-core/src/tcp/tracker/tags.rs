@@ -25,7 +25,7 @@ impl Tags {
     /// The upper bits of those bytes that are equal to `tag`; the lowest is so for certain, others may not.
     #[inline]
     const fn equal(self, tag: u8) -> u64 {
-        let differing = self.0 ^ LOWEST * tag as u64;
+        let differing = self.0 ^ (LOWEST * tag as u64);
         differing.wrapping_sub(LOWEST) & !differing & LOWEST << 7
     }
 
