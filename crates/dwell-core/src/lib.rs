@@ -20,6 +20,8 @@ pub mod echo;
 
 pub mod fsd;
 
+pub mod hop;
+
 pub mod sizing;
 
 pub mod gap;
@@ -27,6 +29,8 @@ pub mod gap;
 pub mod inside;
 
 pub mod tcp;
+
+pub mod throughput;
 
 mod circumstances;
 pub mod clock;

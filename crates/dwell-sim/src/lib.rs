@@ -26,19 +26,22 @@ mod network;
 pub mod nic;
 pub mod passing;
 mod path;
+mod processor;
 mod random;
 mod scenario;
 mod times;
 mod traffic;
 
 pub use clock::Clock;
-pub use link::{Balance, Discipline, Framing, LinkSpec, QueueLimit, Reordering, Shaper};
+pub use link::{Balance, Discipline, Framing, LinkSpec, Node, QueueLimit, Reordering, RouterSpec, Shaper};
 pub use network::{Flow, Network, Outcome, WhyLost};
-pub use path::{AnsweringPath, SimError, SimPath, Truth};
+pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};
 pub use scenario::{
-    Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario, ScenarioError,
+    BusySpec, Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario,
+    ScenarioError,
 };
 pub use times::{Mode, Times};
 pub use traffic::{
-    CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes, Trace,
+    Algorithm, CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes,
+    TcpSpec, Trace,
 };

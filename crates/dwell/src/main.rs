@@ -2,8 +2,10 @@
 
 mod captures;
 mod cli;
+mod counted;
 mod failure;
 mod figure;
+mod hops;
 mod identity;
 mod picture;
 mod run;

@@ -5,10 +5,13 @@ use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
+use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
+use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
 };
 use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A run under way.
@@ -21,6 +24,10 @@ pub(crate) struct Run {
     progress: Progress,
     found: Vec<Found>,
     seen: Vec<Kept>,
+    used: BTreeMap<String, Usage>,
+    hops: Option<Result<Joined, String>>,
+    /// What was noted while looking.
+    notes: BTreeMap<String, String>,
 }
 
 /// A run that is over.
@@ -35,6 +42,10 @@ pub(crate) struct Finished {
     pub(crate) found: Vec<Found>,
     /// All that was seen.
     pub(crate) seen: Vec<Kept>,
+    /// What the links carried meanwhile, by their counters, measurement by measurement.
+    pub(crate) used: BTreeMap<String, Usage>,
+    /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
+    pub(crate) hops: Option<Result<Joined, String>>,
 }
 
 impl Run {
@@ -48,15 +59,26 @@ impl Run {
             }
             None => None,
         };
-        let progress = Progress::start();
-        Ok(Self { world, ask, facts, share, writer, progress, found: Vec::new(), seen: Vec::new() })
+        Ok(Self { writer, progress: Progress::start(), ..Self::inner(world, ask, share) })
     }
 
     /// A run inside a larger one, which keeps no record and shows no progress of its own.
     pub(crate) fn inner(world: Box<dyn World>, ask: Ask, share: f64) -> Self {
         let facts = world.facts();
         let progress = Progress::hidden();
-        Self { world, ask, facts, share, writer: None, progress, found: Vec::new(), seen: Vec::new() }
+        Self {
+            world,
+            ask,
+            facts,
+            share,
+            writer: None,
+            progress,
+            found: Vec::new(),
+            seen: Vec::new(),
+            used: BTreeMap::new(),
+            hops: None,
+            notes: BTreeMap::new(),
+        }
     }
 
     /// What is known of the path by now.
@@ -79,6 +101,11 @@ impl Run {
         self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
     }
 
+    /// What the links carried during the measurement `stage`, where they have counters.
+    pub(crate) fn used(&self, stage: &str) -> Option<&Usage> {
+        self.used.get(stage)
+    }
+
     /// What the measurement `stage` cost.
     pub(crate) fn effort(&self, stage: &str) -> Effort {
         self.found
@@ -95,6 +122,7 @@ impl Run {
         let mut unwritten = None;
         let mut probes = 0u64;
         progress.say(format!("{stage}: first probes"));
+        let before = self.world.reading()?;
         let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             probes += 1;
             progress.say(format!("{stage}: {probes} probes"));
@@ -103,12 +131,54 @@ impl Run {
             }
             seen.push(Kept { stage: stage.to_owned(), passage });
         })?;
+        let after = self.world.reading()?;
+        let used = before.zip(after).and_then(|(before, after)| before.until(&after));
+        self.used.extend(used.map(|used| (stage.to_owned(), used)));
         if let Some(error) = unwritten {
             return Err(error.into());
         }
         let report = method.report();
         self.found.push(Found { stage: stage.to_owned(), report: report.clone(), effort });
         Ok((report, began.elapsed()))
+    }
+
+    /// Looks at the path hop by hop. That nothing can be seen is a result; what the record cannot take is an error.
+    pub(crate) fn walk(&mut self) -> Result<()> {
+        let mut hops = match self.world.hops() {
+            Ok(hops) => hops,
+            Err(error) => {
+                self.hops = Some(Err(error.to_string()));
+                return Ok(());
+            }
+        };
+        let mut walk = Walk::new(hops.facts(), Walk::PATIENCE);
+        let mut effort = Effort::default();
+        let mut failed = None;
+        while let HopStep::Fire(round) = walk.next() {
+            self.progress.say(format!("{}: {} probes", walk.stage(), effort.packets));
+            let sightings = match hops.fire(&round) {
+                Ok(Some(sightings)) => sightings,
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    break;
+                }
+            };
+            for (volley, sighting) in round.iter().zip(sightings) {
+                count(&mut effort, volley.pause, &sighting);
+                walk.see(&sighting);
+                if let Some(writer) = &mut self.writer {
+                    writer.push_volley(sighting)?;
+                }
+            }
+        }
+        let mut joined = walk.joined();
+        joined.warnings.extend(failed.map(|why| format!("the look at the hops ended early: {why}")));
+        self.notes = hops.circumstances().notes;
+        let report = crate::verb::path::hops::report(&joined);
+        self.found.push(Found { stage: Walk::NAME.to_owned(), report, effort });
+        self.hops = Some(Ok(joined));
+        Ok(())
     }
 
     /// Takes over the capacities of end link and narrowest link from a report, for the methods that follow and for the
@@ -132,13 +202,17 @@ impl Run {
     }
 
     /// Ends the run and closes its record.
-    pub(crate) fn finish(self) -> Result<Finished> {
-        if let Some(writer) = self.writer {
+    pub(crate) fn finish(mut self) -> Result<Finished> {
+        if let Some(writer) = self.writer.take() {
             writer.finish(&self.found)?;
         }
         let mut circumstances = self.world.circumstances();
         circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
-        Ok(Finished { ask: self.ask, circumstances, facts: self.facts, found: self.found, seen: self.seen })
+        for (name, note) in self.notes {
+            circumstances.notes.entry(name).or_insert(note);
+        }
+        let Self { ask, facts, found, seen, used, hops, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, used, hops })
     }
 }
 

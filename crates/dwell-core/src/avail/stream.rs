@@ -54,6 +54,14 @@ impl Passed {
     }
 }
 
+/// When the first packet of a train was sent and its one-way delay, but for a constant that is the two clocks'.
+pub(super) fn first(observation: &Observation) -> Option<(f64, f64)> {
+    let fate = observation.fates.first()?;
+    let came = vantage(observation).read(&fate.arrival.as_ref()?.stamps)?;
+    let sent = fate.sent.nearest_wire();
+    Some((sent.as_f64(), (came - sent).as_f64()))
+}
+
 /// The packets of a train that arrived, in the order of sending.
 pub(crate) fn passed(observation: &Observation) -> Vec<Passed> {
     let vantage = vantage(observation);

@@ -3,10 +3,10 @@
 use super::{Picos, rounded};
 use crate::link::LinkSpec;
 use crate::random::{Stream, stream};
-use crate::traffic::{CrossKind, CrossSpec, ParetoSpec, Periods, SizeDraw, Trace};
+use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, Periods, SizeDraw, Tcp, Trace};
 use dwell_core::{Bytes, Nanos};
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp1};
+use rand_distr::{Distribution, Exp1, Poisson};
 use std::sync::Arc;
 
 /// The packets of one flow of cross traffic where it enters the path, one after the other without end: when each
@@ -15,9 +15,13 @@ use std::sync::Arc;
 pub struct Flow(Source);
 
 impl Flow {
-    /// The flow of `spec` that enters at `link`, in which all chance follows from `seed`; `None` if it offers nothing.
+    /// The flow of `spec` that enters at `link`, in which all chance follows from `seed`; `None` if it offers nothing, or
+    /// is TCP, whose packets nobody knows before the link was met.
     #[must_use]
     pub fn new(spec: &CrossSpec, link: &LinkSpec, seed: u64) -> Option<Self> {
+        if matches!(spec.kind, CrossKind::Tcp(_)) {
+            return None;
+        }
         Source::new(spec, link, stream(seed, &[])).map(Self)
     }
 }
@@ -59,12 +63,22 @@ enum Spacing {
     Poisson { mean: f64 },
     OnOff(Box<OnOff>),
     Replay(Replay),
+    Tcp(Box<Tcp>),
+}
+
+/// What became of a packet on its link.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Fate {
+    /// Sent by then.
+    Passed(Picos),
+    Dropped(Picos),
 }
 
 impl Source {
     /// The flow of `spec` that enters at `link`; `None` if it offers nothing.
     pub(super) fn new(spec: &CrossSpec, link: &LinkSpec, mut rng: Stream) -> Option<Self> {
-        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0)?;
+        let greedy = matches!(spec.kind, CrossKind::Tcp(_)) && spec.offered == Offered::Own;
+        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0 || greedy)?;
         let sizes = SizeDraw::new(&spec.sizes);
         let gap_at = |rate: f64| spec.sizes.mean_bits(link.framing) * 1e12 / rate;
         let (spacing, next, fastest) = match &spec.kind {
@@ -89,6 +103,14 @@ impl Source {
                 let next = replay.next();
                 (Spacing::Replay(replay), next, f64::INFINITY)
             }
+            CrossKind::Tcp(tcp) => {
+                let start = (rng.random::<f64>() * tcp.rtt.as_f64() * 1e3) as Picos;
+                let most = tcp.window.map_or(f64::INFINITY, |window| {
+                    (window.0 as f64 / sizes.largest().0 as f64).floor().max(1.0)
+                });
+                let written_every = if greedy { 0 } else { whole(gap_at(mean)) };
+                (Spacing::Tcp(Box::new(Tcp::new(tcp, most, written_every, start))), start, f64::INFINITY)
+            }
         };
         let seeds = Stream::from_rng(&mut rng);
         let largest = match &spec.kind {
@@ -112,8 +134,35 @@ impl Source {
             }
             Spacing::OnOff(on_off) => on_off.step(),
             Spacing::Replay(replay) => replay.step(),
+            Spacing::Tcp(tcp) => {
+                tcp.sent(self.next);
+                Picos::MAX
+            }
         };
         self.measure();
+    }
+
+    /// Whether what becomes of its packets changes when the next one comes.
+    pub(super) fn reacts(&self) -> bool {
+        matches!(self.spacing, Spacing::Tcp(_))
+    }
+
+    /// The packet that came at `came` has met its fate.
+    pub(super) fn hears(&mut self, came: Picos, fate: Fate) {
+        if let Spacing::Tcp(tcp) = &mut self.spacing {
+            match fate {
+                Fate::Passed(sent) => tcp.passed(came, sent),
+                Fate::Dropped(at) => tcp.dropped(came, at),
+            }
+        }
+        self.plan();
+    }
+
+    /// Finds when the next packet comes, after all that became of those before.
+    pub(super) fn plan(&mut self) {
+        if let Spacing::Tcp(tcp) = &mut self.spacing {
+            self.next = tcp.next().unwrap_or(Picos::MAX);
+        }
     }
 
     /// Goes on at `at`, as if all packets until then had been drawn. Never before where it last went on.
@@ -127,8 +176,37 @@ impl Source {
             }
             Spacing::OnOff(on_off) => on_off.resume(at),
             Spacing::Replay(replay) => replay.resume(at),
+            // Its share is not bounded, so that its link never rests.
+            Spacing::Tcp(_) => self.next,
         };
         self.measure();
+    }
+
+    /// What it sends from `from`, which is not before its next packet, up to `to`, as `of` counts each size. Drawn by
+    /// `chance` where it is chance; nothing that comes later is changed by it.
+    pub(super) fn sends(
+        &self,
+        from: Picos,
+        to: Picos,
+        chance: &mut Stream,
+        of: impl Fn(Bytes) -> f64,
+    ) -> f64 {
+        if to <= from {
+            return 0.0;
+        }
+        let packets = match &self.spacing {
+            Spacing::Constant { gap } => {
+                let before = |at: Picos| (at - 1 - self.next).div_euclid(*gap);
+                (before(to) - before(from)) as f64
+            }
+            Spacing::Poisson { mean } => {
+                Poisson::new((to - from) as f64 / mean).map_or(0.0, |packets| packets.sample(chance))
+            }
+            Spacing::OnOff(on_off) => on_off.passing(from, to) as f64,
+            Spacing::Replay(replay) => return replay.sends(from, to, of),
+            Spacing::Tcp(_) => 0.0,
+        };
+        packets * self.sizes.mean(of)
     }
 
     /// Finds the size of the next packet.
@@ -201,6 +279,21 @@ impl OnOff {
     }
 }
 
+impl OnOff {
+    fn passing(&self, from: Picos, to: Picos) -> i64 {
+        let mut burst = self.resumed.clone();
+        let mut packets = 0;
+        while burst.next < to {
+            // Those of this burst that come before a moment.
+            let before = |at: Picos| (at.min(burst.end) - burst.next - 1).div_euclid(self.gap) + 1;
+            packets += before(to) - before(from).max(0);
+            burst.next = burst.next.saturating_add(before(burst.end).saturating_mul(self.gap));
+            burst.skip_silence(&self.on, &self.off);
+        }
+        packets
+    }
+}
+
 impl Burst {
     /// What does not come before the end of a burst comes as much after the start of the next.
     fn skip_silence(&mut self, on: &Periods, off: &Periods) {
@@ -260,6 +353,18 @@ impl Replay {
             self.began = self.began.saturating_add(self.round);
         }
         self.next()
+    }
+}
+
+impl Replay {
+    fn sends(&self, from: Picos, to: Picos, of: impl Fn(Bytes) -> f64) -> f64 {
+        let mut replay = self.clone();
+        let (mut at, mut sum) = (replay.resume(from), 0.0);
+        while at < to {
+            sum += of(replay.size());
+            at = replay.step();
+        }
+        sum
     }
 }
 

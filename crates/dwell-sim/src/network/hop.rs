@@ -2,15 +2,21 @@
 
 use super::backlog::Backlog;
 use super::bucket::Bucket;
-use super::cross::Source;
+use super::cross::{Fate, Source};
+use super::meter::{Class, Counted, Meter};
+use super::rests::Rests;
 use super::{Picos, Tempo, WhyLost};
 use crate::link::{LinkSpec, QueueLimit};
 use crate::random::Stream;
 use crate::times::Times;
+use dwell_core::truth::LinkCount;
 use dwell_core::unit::ETHERNET_OVERHEAD;
 use dwell_core::{BitRate, Bytes, Nanos};
 use rand::RngExt;
 use std::collections::VecDeque;
+
+/// The stream of chance for what is not drawn; sources have those from 1 on.
+const RESTS: u64 = u64::MAX;
 
 /// A packet that somebody wants to hear of again.
 #[derive(Copy, Clone, Debug)]
@@ -19,6 +25,8 @@ pub(super) struct Probe {
     pub(super) waited: Picos,
     /// When its last bit left the first link's near end.
     pub(super) departed: Option<Picos>,
+    /// The link at whose far end it leaves, from 0; beyond the last: at the path's.
+    pub(super) last: usize,
 }
 
 /// Whose packet it is, where links tell flows or classes apart.
@@ -44,6 +52,18 @@ impl Parcel {
             Self::Probe(_) => 0,
             Self::Cross { owner, .. } => owner.flow,
         }
+    }
+
+    fn class(&self) -> Class {
+        match self {
+            Self::Probe(_) => Class::Own,
+            Self::Cross { .. } => Class::Cross,
+        }
+    }
+
+    /// Whether it goes no further than the far end of the link with this number.
+    pub(super) fn leaves_after(&self, link: usize) -> bool {
+        matches!(self, Self::Probe(probe) if probe.last == link)
     }
 
     /// Whether anybody hears of it again after the link that it comes to.
@@ -77,6 +97,7 @@ struct Slot {
 pub(super) struct Hop {
     link: LinkSpec,
     tempo: Tempo,
+    counted: Counted,
     propagation: Picos,
     /// Larger packets do not pass.
     largest: Bytes,
@@ -105,6 +126,11 @@ pub(super) struct Hop {
     settled: Picos,
     chance: Stream,
     packets: u64,
+    meter: Meter,
+    /// Of what is not drawn.
+    rests: Rests,
+    /// Whether any source wants to hear what becomes of its packets.
+    reacts: bool,
 }
 
 impl Hop {
@@ -119,6 +145,7 @@ impl Hop {
             .unzip();
         let mut hop = Self {
             tempo: Tempo::of(link.rate),
+            counted: Counted::of_link(link),
             propagation: link.propagation.0.saturating_mul(super::PICOS),
             largest: link.mtu.map_or(Bytes(u64::MAX), |mtu| mtu + ETHERNET_OVERHEAD),
             sources,
@@ -136,8 +163,12 @@ impl Hop {
             settled: 0,
             chance: streams(0),
             packets: 0,
+            meter: Meter::new(),
+            rests: Rests::new(streams(RESTS)),
+            reacts: false,
             link: link.clone(),
         };
+        hop.reacts = hop.sources.iter().any(Source::reacts);
         hop.load = hop.sources.iter().map(|source| source.most).sum();
         hop.memory = hop.memory();
         hop
@@ -153,12 +184,12 @@ impl Hop {
             .then(|| (20.0 * longest as f64 / (1.0 - self.load.sqrt()).powi(2)) as Picos)
     }
 
-    /// A packet comes from before; not before any that came so far.
+    /// A packet comes; not before what is worked off.
     pub(super) fn arrives(&mut self, at: Picos, size: Bytes, parcel: Parcel) {
         if matches!(parcel, Parcel::Probe(_)) {
-            self.probe_arrivals.push_back(at);
+            put(&mut self.probe_arrivals, at, |at| *at);
         }
-        self.arrivals.push_back(Arrival { at, size, parcel });
+        put(&mut self.arrivals, Arrival { at, size, parcel }, |arrival| arrival.at);
     }
 
     /// The last arrival from before that is not yet worked off.
@@ -210,7 +241,12 @@ impl Hop {
             let arrival = self.arrivals.front().map(|arrival| arrival.at);
             if self.backlog.is_some() {
                 let crossing = self.next_crossing().map_or(horizon, |(_, at)| at);
-                self.serve(arrival.map_or(horizon, |at| at.min(horizon)).min(crossing), &mut exits);
+                let until = arrival.map_or(horizon, |at| at.min(horizon)).min(crossing);
+                // Whoever hears of a turn may come before the next one.
+                let turn = if self.reacts { until.min(self.free) } else { until };
+                if self.serve(turn, &mut exits) && self.reacts {
+                    continue;
+                }
             }
             let drawn_until = self.skip_to(arrival).min(horizon);
             match (self.next_crossing(), arrival) {
@@ -222,6 +258,7 @@ impl Hop {
                     source.step();
                     let parcel = Parcel::Cross { links_left, owner: self.owners[index] };
                     self.carry(Arrival { at, size, parcel }, &mut exits);
+                    self.sources[index].plan();
                 }
                 (_, Some(at)) if at <= horizon => {
                     if let Some(arrival) = self.arrivals.pop_front() {
@@ -255,6 +292,7 @@ impl Hop {
             Some(at) if at <= awake => at,
             Some(at) => {
                 let resumed = at - memory;
+                self.rests.pass(&self.sources, resumed, &mut self.meter, self.counted);
                 self.sources.iter_mut().for_each(|source| source.resume(resumed));
                 self.waiting.clear();
                 self.waiting_bytes = 0;
@@ -276,15 +314,26 @@ impl Hop {
     fn carry(&mut self, arrival: Arrival, exits: &mut impl FnMut(Exit)) {
         self.packets += 1;
         if arrival.size > self.largest {
-            return lose(&arrival, arrival.at, WhyLost::TooBig, exits);
+            return self.drop(&arrival, arrival.at, WhyLost::TooBig, exits);
         }
         if self.backlog.is_some() {
             return self.take_turn(arrival, exits);
         }
         match self.enqueue(arrival.at, arrival.size) {
             Some(slot) => self.come_out(arrival, slot, exits),
-            None => lose(&arrival, arrival.at, WhyLost::QueueFull, exits),
+            None => self.drop(&arrival, arrival.at, WhyLost::QueueFull, exits),
         }
+    }
+
+    /// Drops a packet before it is sent.
+    fn drop(&mut self, arrival: &Arrival, at: Picos, why: WhyLost, exits: &mut impl FnMut(Exit)) {
+        if arrival.parcel.class() == Class::Cross {
+            self.meter.add(at, Class::Dropped, self.counted.of(arrival.size));
+        }
+        if self.reacts {
+            self.tell(arrival, Fate::Dropped(at));
+        }
+        lose(arrival, at, why, exits);
     }
 
     /// Sends a packet at once where nobody is before it, or else lets it wait for its turn.
@@ -294,7 +343,12 @@ impl Hop {
         let at = arrival.at;
         match &mut self.backlog {
             Some(backlog) if !backlog.is_empty() || self.free > at => {
-                backlog.push(arrival, |dropped| lose(&dropped, at, WhyLost::QueueFull, exits));
+                // Hardly ever any, and then one or a few.
+                let mut dropped = Vec::new();
+                backlog.push(arrival, |arrival| dropped.push(arrival));
+                for arrival in dropped {
+                    self.drop(&arrival, at, WhyLost::QueueFull, exits);
+                }
             }
             _ => {
                 let slot = self.send(at, arrival.size);
@@ -303,9 +357,10 @@ impl Hop {
         }
     }
 
-    /// Gives turns to those that wait, up to `until`.
+    /// Gives turns to those that wait, up to `until`. Whether anybody had one.
     #[inline(never)]
-    fn serve(&mut self, until: Picos, exits: &mut impl FnMut(Exit)) {
+    fn serve(&mut self, until: Picos, exits: &mut impl FnMut(Exit)) -> bool {
+        let mut served = false;
         while self.free <= until
             && let Some(next) = self.backlog.as_mut().and_then(Backlog::pop)
         {
@@ -314,6 +369,17 @@ impl Hop {
             }
             let slot = self.send(self.free, next.size);
             self.come_out(next, slot, exits);
+            served = true;
+        }
+        served
+    }
+
+    /// Tells the source of a packet what became of it.
+    #[inline(never)]
+    fn tell(&mut self, arrival: &Arrival, fate: Fate) {
+        let flow = arrival.parcel.flow_number();
+        if let Some(index) = self.owners.iter().position(|owner| owner.flow == flow) {
+            self.sources[index].hears(arrival.at, fate);
         }
     }
 
@@ -373,11 +439,20 @@ impl Hop {
     #[inline(always)]
     fn come_out(&mut self, arrival: Arrival, Slot { start, sent }: Slot, exits: &mut impl FnMut(Exit)) {
         let Arrival { at: came, size, parcel } = arrival;
+        // What comes before a rest was counted to has been counted with it.
+        if came >= self.rests.counted_until() || parcel.class() == Class::Own {
+            self.meter.add(start, parcel.class(), self.counted.of(size));
+        }
+        if self.reacts && parcel.class() == Class::Cross {
+            let damaged = happens(self.link.loss, &mut self.chance);
+            self.tell(&arrival, if damaged { Fate::Dropped(sent) } else { Fate::Passed(sent) });
+        }
         let parcel = match parcel {
             Parcel::Cross { links_left: 1, .. } => return,
             Parcel::Cross { links_left, owner } => Parcel::Cross { links_left: links_left - 1, owner },
-            Parcel::Probe(Probe { key, waited, departed }) => Parcel::Probe(Probe {
+            Parcel::Probe(Probe { key, waited, departed, last }) => Parcel::Probe(Probe {
                 key,
+                last,
                 waited: waited + (start - came),
                 departed: departed.or(Some(sent)),
             }),
@@ -407,11 +482,37 @@ impl Hop {
         self.tempo.time_for(self.link.framing.occupied(size))
     }
 
+    /// What the link, number `link` of its path, carried up to `at`, in bytes that packets take of a link; `largest` is
+    /// the largest packet under test. Of those, `share` takes this link.
+    pub(super) fn count(&mut self, at: Picos, link: usize, share: f64, largest: Bytes) -> LinkCount {
+        if self.memory.is_some() {
+            self.rests.pass(&self.sources, at, &mut self.meter, self.counted);
+        }
+        let [own, cross, cross_dropped] = self.meter.until(at);
+        let scale = self.counted.scale(largest);
+        let rate = self.counted.rate.map(|rate| BitRate((rate.0 as f64 * scale).round() as u64));
+        let [own, cross, cross_dropped] = [own, cross, cross_dropped].map(|bytes| bytes * scale);
+        LinkCount { link, rate, share, own, cross, cross_dropped }
+    }
+
     /// Packets that there is room for.
     #[cfg(test)]
     pub(super) fn room(&self) -> usize {
         let backlog = self.backlog.as_ref().map_or(0, Backlog::room);
         self.arrivals.capacity() + self.probe_arrivals.capacity() + self.waiting.capacity() + backlog
+    }
+}
+
+/// Puts `item` behind all that are not later. Packets of the link before come in order; only what was injected in the
+/// middle of the path may be there already with a later time.
+fn put<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Picos) {
+    let time = at(&item);
+    match queue.back() {
+        Some(back) if at(back) > time => {
+            let place = queue.partition_point(|other| at(other) <= time);
+            queue.insert(place, item);
+        }
+        _ => queue.push_back(item),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::capacity::measure_end_link;
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
+use crate::counted::counted;
 use crate::figure::cells;
 use crate::picture::{Panel, Strain};
 use crate::run::{Finished, Run};
@@ -66,7 +67,7 @@ pub(crate) enum AvailMethod {
 
 impl AvailMethod {
     /// Its name in the book, in JSON and on the command line.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::BusyTrains => Busy::NAME,
             Self::Pathload => Pathload::NAME,
@@ -87,11 +88,12 @@ impl AvailMethod {
     }
 
     /// Whether it takes the capacity as known.
-    const fn needs_capacity(self) -> bool {
+    pub(crate) const fn needs_capacity(self) -> bool {
         matches!(self, Self::Spruce | Self::Igi | Self::Ptr)
     }
 
-    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// Ready to probe a path of which so much is known.
+    pub(crate) fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
         let igi = |answer| Box::new(Igi::new(igi::Config { answer, ..igi::Config::default() }, facts));
         match self {
             Self::BusyTrains => Box::new(Busy::new(busy::Config { seed, ..busy::Config::default() }, facts)),
@@ -122,15 +124,22 @@ pub(crate) struct Avail {
 }
 
 /// Name of the measurement in records.
-const STAGE: &str = "avail";
+pub(crate) const STAGE: &str = "avail";
 
-const SHOWN: [Quantity; 5] = [
+pub(crate) const SHOWN: [Quantity; 5] = [
     Quantity::AvailableBandwidth,
     Quantity::AveragingTime,
     Quantity::TightLinkCapacity,
     Quantity::DispersionRate,
     Quantity::NarrowLinkCapacity,
 ];
+
+/// Measures what is free, by the project's own method.
+pub(crate) fn measure_free(run: &mut Run) -> Result<()> {
+    let mut method = AvailMethod::default().build(run.seed(), run.facts());
+    run.measure(STAGE, &mut *method)?;
+    Ok(())
+}
 
 impl Measuring for Avail {
     fn verb(&self) -> &'static str {
@@ -166,11 +175,13 @@ impl Measuring for Avail {
             SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
         insert_findings(document, report, &told)?;
         document.insert("warnings".into(), json!(warnings(finished)));
+        document.insert("truth".into(), serde_json::to_value(finished.used.get(STAGE))?);
         Ok(())
     }
 
     fn text(&self, finished: &Finished, _colour: bool) -> String {
-        finished.report(STAGE).map(report_text).unwrap_or_default()
+        let found = finished.report(STAGE).map(report_text).unwrap_or_default();
+        found + &finished.used.get(STAGE).and_then(counted).unwrap_or_default()
     }
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {

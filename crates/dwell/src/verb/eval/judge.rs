@@ -8,14 +8,14 @@ use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
 use super::rows::{Origin, Row};
-use super::{echo, fsd, passing, sections};
+use super::{bandwidth, echo, fsd, passing, sections};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
 use crate::verb::coalescence::{self, measure_coalescence};
 use crate::verb::{capacity, delay};
 use anyhow::Result;
-use dwell_core::truth::{Ground, truths};
+use dwell_core::truth::{Ground, Usage, truths};
 use dwell_core::{BitRate, Effort, Finding, PathFacts, Quantity, Report, Vantage};
 use dwell_lab::Watched;
 use dwell_store::Ask;
@@ -92,12 +92,15 @@ impl Judge<'_> {
                             self.grid.wants(quantity)
                         })
                     }
-                    (bed, _) => match (&condition.sections, bed) {
-                        (Some(asked), _) => {
+                    (bed, _) => match (&condition.sections, &condition.bandwidth, bed) {
+                        (Some(asked), ..) => {
                             sections::run(condition, asked, place, place.seed(self.seed), threads == 1)
                         }
-                        (None, Some((_, bed))) => self.one(bed, condition, place),
-                        (None, None) => anyhow::bail!("nothing to measure on"),
+                        (None, Some(asked), _) => {
+                            bandwidth::run(condition, asked, place, place.seed(self.seed), self.grid.world)
+                        }
+                        (None, None, Some((_, bed))) => self.one(bed, condition, place),
+                        (None, None, None) => anyhow::bail!("nothing to measure on"),
                     },
                 });
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -239,6 +242,7 @@ impl Witness<'_> {
     fn hears(&mut self, run: &Run, spec: &MethodSpec, stage: &str, report: &Report, took: Duration) {
         let mut truth = truths(run.passages(stage));
         truth.extend(run.world().truths());
+        truth.extend(run.used(stage).into_iter().flat_map(Usage::truths));
         let effort = run.effort(stage);
         self.ground.span = effort.span;
         self.ground.stage = truth.get(&Quantity::ApplicationStage).copied().or(self.ground.stage);
