@@ -142,7 +142,7 @@ fn sure(judged: &[Judged]) -> Vec<f64> {
 
 #[test]
 fn what_is_told_without_a_warning_is_right() {
-    let judged = judge_all(&[100.0, 1_000.0], "", 1);
+    let judged = judge_all(&[1_000.0], "", 1);
     let errors = sure(&judged);
     assert!(errors.len() * 4 > judged.len() * 3, "{} of {}", errors.len(), judged.len());
     assert!(quantile(&errors, 1.0).unwrap() < 0.01, "{errors:?}");
@@ -156,6 +156,6 @@ fn what_is_told_without_a_warning_is_right() {
 #[ignore = "a minute"]
 fn the_whole_grid() {
     for nic in ["", "nic = { hold = { period = '50 us' } }", "nic = { throttle = { period = '125 us' } }"] {
-        judge_all(&[10.0, 100.0, 1_000.0, 10_000.0, 40_000.0], nic, 1);
+        judge_all(&[10.0, 100.0, 1_000.0, 10_000.0], nic, 1);
     }
 }

@@ -137,10 +137,8 @@ impl Pathrate {
                 self.together, self.seen
             ));
         }
-        if self.quick() {
-            if let Some(Spread { mean, bin, .. }) = self.spread() {
-                return Finding::value(mean, mean - bin / 2.0, mean + bin / 2.0, Unit::Bps);
-            }
+        if let Some(Spread { mean, bin, .. }) = self.spread().filter(|_| self.quick()) {
+            return Finding::value(mean, mean - bin / 2.0, mean + bin / 2.0, Unit::Bps);
         }
         let Some((rate, _, _)) = self.dispersion_rate() else {
             return Finding::unmeasurable("too few trains came through whole");

@@ -21,7 +21,7 @@ const SPAN: Nanos = Nanos::from_micros(400);
 
 /// Trains of the test, and how much slower than what was found they are.
 const TESTS: usize = 12;
-const SLOWER: f64 = 1.01;
+pub(super) const SLOWER: f64 = 1.01;
 
 /// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
 const SURE: f64 = 0.006;
@@ -43,7 +43,7 @@ impl SparedRuns {
             return if self.asked > 2 { Vec::new() } else { vec![departure; BURSTS] };
         };
         self.rounds += 1;
-        if self.planned >= self.config.lasting || (self.rounds > 1 && self.sure()) {
+        if self.planned >= self.config.lasting || (self.rounds > 2 && self.sure()) {
             return self.test(pace);
         }
         let lump = lump(self.full(), pace);

@@ -5,6 +5,7 @@ use crate::stats::Line;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::median;
 use crate::unit::Bytes;
+use std::collections::BTreeMap;
 
 /// Two packets of a train.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -105,10 +106,16 @@ impl Runs {
 }
 
 /// How fast the receiver's clock gains on the sender's: the line under the delays of the trains' first packets (Moon,
-/// Skelly, Towsley 1999). The few nanoseconds that sizes differ by do not matter to it.
+/// Skelly, Towsley 1999), each over the least of its size, so that all sizes together bear the line.
 fn drift(trains: &[Seen]) -> f64 {
-    let first = trains.iter().filter_map(|train| Some((train.at, *train.came.first()?)));
-    line_under(&first.collect::<Vec<_>>()).map_or(0.0, |line| line.slope)
+    let mut least = BTreeMap::new();
+    let first = || trains.iter().filter_map(|train| Some((train, *train.came.first()?)));
+    for (train, came) in first() {
+        let least = least.entry(train.size.0).or_insert(came);
+        *least = came.min(*least);
+    }
+    let over = |(train, came): (&Seen, f64)| Some((train.at, came - least.get(&train.size.0)?));
+    line_under(&first().filter_map(over).collect::<Vec<_>>()).map_or(0.0, |line| line.slope)
 }
 
 /// The trains of one size.

@@ -2,6 +2,7 @@
 
 use super::SparedRuns;
 use super::crowd::{Crowd, crowd};
+use super::rounds::SLOWER;
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -38,13 +39,20 @@ impl SparedRuns {
         sizes.into_iter().filter(shrinks).collect()
     }
 
-    /// Whether trains a little slower than what was found came slower still.
-    fn held_up(&self) -> bool {
-        let strained = self.strained.as_deref().unwrap_or_default();
-        let (Some(mean), Some(deviation)) = (mean(strained), standard_deviation(strained)) else {
-            return false;
-        };
-        mean - 1.0 > STRAIN + 2.0 * deviation / (strained.len() as f64).sqrt()
+    /// The load that others may have put between the packets of every run, where trains a little slower than what was found
+    /// came slower still.
+    ///
+    /// At worst the link before the narrow one is no faster: packets enter L / C apart and leave (1 + rho) L / C apart, which
+    /// was found. Those sent f times that apart then leave L / C + rho f (1 + rho) L / C apart; the strain is that over what
+    /// they were sent at.
+    fn held_up(&self) -> Option<f64> {
+        let strained = self.strained.as_deref()?;
+        let (mean, deviation) = (mean(strained)?, standard_deviation(strained)?);
+        (mean - 1.0 > STRAIN + 2.0 * deviation / (strained.len() as f64).sqrt()).then(|| {
+            // strain = 1 / (f (1 + rho)) + rho, which is rho^2 + (1 - strain) rho + 1 / f - strain = 0.
+            let (half, rest) = ((mean - 1.0) / 2.0, mean - 1.0 / SLOWER);
+            half + (half * half + rest).sqrt()
+        })
     }
 
     /// Where the runs of trains of these sizes crowd.
@@ -82,18 +90,18 @@ impl SparedRuns {
                 found.trains
             ));
         }
-        if self.held_up() {
-            let finding = Finding::at_least(
-                rate(found.slope.high),
-                Unit::Bps,
-                "the receiver gathers packets, so that only long runs count, and others' packets get into those",
-            );
-            return report.with(Quantity::NarrowLinkCapacity, finding);
-        }
         // A tick of the clock is in the gap of every packet where it is a multiple of it.
         let mut slope = found.slope;
         let tick = self.facts.resolution.as_f64().max(0.0) / occupied(self.facts.max_size);
         (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
+        if let Some(load) = self.held_up() {
+            report.warnings.push(format!(
+                "the receiver gathers packets, and trains a little slower than this are held up: if the link before the narrow \
+                 one is no faster, others' packets are in every run, and the narrow link carries up to {}",
+                BitRate((rate(slope.value) * (1.0 + load)) as u64)
+            ));
+            slope.low = slope.low.min(slope.value / (1.0 + load));
+        }
         let alone = |size: &Bytes| self.crowd(std::slice::from_ref(size)).map(|one| one.slope.value);
         let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
         let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
