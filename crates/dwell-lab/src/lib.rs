@@ -37,6 +37,7 @@ mod routers;
 mod salvo;
 mod section_lab;
 mod shaper;
+mod tcp_cross;
 mod testbed;
 mod user;
 mod verdict;
