@@ -20,6 +20,8 @@ pub mod echo;
 
 pub mod fsd;
 
+pub mod hop;
+
 pub mod sizing;
 
 pub mod gap;
@@ -33,6 +35,7 @@ pub mod throughput;
 mod circumstances;
 pub mod clock;
 pub mod coalescence;
+pub mod limit;
 mod method;
 mod report;
 mod train;

@@ -91,6 +91,9 @@ pub enum LabError {
     /// No probes can be sent past the router.
     #[error("in the lab: {0}")]
     Fsd(#[from] dwell_net::fsd::FsdError),
+    /// The path cannot be looked at hop by hop.
+    #[error("in the lab: {0}")]
+    Hop(#[from] dwell_net::hop::HopError),
     /// The far end's kernel does not answer, or does no more.
     #[error("in the lab: {0}")]
     Agentless(#[source] Box<dwell_net::AgentlessError>),

@@ -8,7 +8,8 @@
 //! - probes, over UDP ([`probe`], [`socket`], [`pace`], [`prober`]), each with a tag that binds it to its session.
 //!   The agent sends none before the other end proved that it receives where its probes come from.
 //!
-//! Of a host without an agent, an [`AgentlessPath`] shows what its kernel answers by itself.
+//! Of a host without an agent, an [`AgentlessPath`] shows what its kernel answers by itself, and [`hop::LiveHops`] what the
+//! routers on the way to it say.
 //!
 //! What the operating system must permit:
 //!
@@ -18,7 +19,7 @@
 //! | hardware stamps | CAP_NET_ADMIN, or a NIC that was set to stamp | software stamps alone |
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
-//! | [`PacketSocket`], [`AgentlessPath`], [`fsd`] | CAP_NET_RAW | an error |
+//! | [`PacketSocket`], [`AgentlessPath`], [`fsd`], [`hop`] | CAP_NET_RAW | an error |
 //! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF for the filter in the kernel | an error; without the filter every packet passes |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
@@ -38,10 +39,12 @@ mod first_ack;
 pub mod fsd;
 mod guests;
 mod hellos;
+pub mod hop;
 mod identity;
 pub mod inside;
 pub mod interface;
 mod lasting;
+mod leash;
 mod link;
 mod live;
 mod live_error;
@@ -50,6 +53,7 @@ mod netlink;
 pub mod pace;
 mod packet_socket;
 pub mod place;
+pub mod plugin;
 pub mod probe;
 pub mod prober;
 pub mod protocol;

@@ -33,9 +33,9 @@ mod times;
 mod traffic;
 
 pub use clock::Clock;
-pub use link::{Balance, Discipline, Framing, LinkSpec, QueueLimit, Reordering, Shaper};
+pub use link::{Balance, Discipline, Framing, LinkSpec, Node, QueueLimit, Reordering, RouterSpec, Shaper};
 pub use network::{Flow, Network, Outcome, WhyLost};
-pub use path::{AnsweringPath, SimError, SimPath, Truth};
+pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};
 pub use scenario::{
     BusySpec, Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario,
     ScenarioError,

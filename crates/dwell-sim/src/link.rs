@@ -2,9 +2,11 @@
 
 mod bundle;
 mod discipline;
+mod node;
 
 pub use bundle::Balance;
 pub use discipline::{Discipline, Reordering, Shaper};
+pub use node::{Node, RouterSpec};
 
 use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
 use crate::times::Times;
@@ -65,6 +67,9 @@ pub struct LinkSpec {
     /// How packets are spread over `parallel`.
     #[serde(default, skip_serializing_if = "Balance::is_flow")]
     pub balance: Balance,
+    /// What stands at the far end.
+    #[serde(default, skip_serializing_if = "Node::is_usual")]
+    pub node: Node,
 }
 
 impl LinkSpec {
@@ -86,6 +91,7 @@ impl LinkSpec {
             cross: Vec::new(),
             parallel: Vec::new(),
             balance: Balance::default(),
+            node: Node::default(),
         }
     }
 

@@ -1,8 +1,10 @@
 //! The simulator as a [`Path`].
 
 mod answering;
+mod hops;
 
 pub use answering::AnsweringPath;
+pub use hops::{HopTruth, SimHops};
 
 use crate::clock::Clock;
 use crate::host::{Receiver, Reception, Sender, Sending};

@@ -1,7 +1,9 @@
 use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
+use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,7 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// The format that this version writes, and the latest that it reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What was asked of a run: with the passages, all that its analysis needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +93,10 @@ pub(crate) enum Line {
     Pair(Pair),
     /// A run of TCP connections.
     Transfer(Box<Transfer>),
+    /// A volley of packets that were to expire hop by hop.
+    Volley(Sighting),
+    /// A test of RFC 9097.
+    Tested(Box<Tested>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -107,7 +113,7 @@ pub(crate) enum Line {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// Passages, echoes, pairs and transfers in the record.
+    /// Passages, echoes, pairs, transfers and volleys in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -129,6 +135,10 @@ pub struct Record {
     pub pairs: Vec<Pair>,
     /// The runs of TCP connections, the last being the one that was to be measured.
     pub transfers: Vec<Transfer>,
+    /// The volleys of a run that looked at the hops of a path.
+    pub volleys: Vec<Sighting>,
+    /// The tests of RFC 9097.
+    pub tests: Vec<Tested>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -142,7 +152,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// How many passages, echoes, pairs and events there are.
+    /// How many passages, echoes, pairs, volleys and events there are.
     #[must_use]
     pub fn seen(&self) -> usize {
         self.probed() + self.events.len()
@@ -150,7 +160,9 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len() + self.transfers.len()
+        let looked = self.pairs.len() + self.volleys.len();
+        let runs = self.transfers.len() + self.tests.len();
+        self.passages.len() + self.echoes.len() + looked + runs
     }
 
     /// What the whole run cost.

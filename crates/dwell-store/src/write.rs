@@ -4,8 +4,10 @@ use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
 use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
+use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -80,12 +82,32 @@ impl RecordWriter {
         Ok(())
     }
 
+    /// Adds a test of RFC 9097.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_tested(&mut self, tested: Tested) -> Result<(), StoreError> {
+        self.put(&Line::Tested(Box::new(tested)))?;
+        self.passages += 1;
+        Ok(())
+    }
+
     /// Adds a pair.
     ///
     /// # Errors
     /// As [`push`](Self::push).
     pub fn push_pair(&mut self, pair: Pair) -> Result<(), StoreError> {
         self.put(&Line::Pair(pair))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds a volley.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_volley(&mut self, sighting: Sighting) -> Result<(), StoreError> {
+        self.put(&Line::Volley(sighting))?;
         self.passages += 1;
         Ok(())
     }

@@ -5,6 +5,7 @@ mod cli;
 mod counted;
 mod failure;
 mod figure;
+mod hops;
 mod identity;
 mod picture;
 mod run;

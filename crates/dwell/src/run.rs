@@ -5,6 +5,7 @@ use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
+use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
 use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
@@ -24,6 +25,9 @@ pub(crate) struct Run {
     found: Vec<Found>,
     seen: Vec<Kept>,
     used: BTreeMap<String, Usage>,
+    hops: Option<Result<Joined, String>>,
+    /// What was noted while looking.
+    notes: BTreeMap<String, String>,
 }
 
 /// A run that is over.
@@ -40,6 +44,8 @@ pub(crate) struct Finished {
     pub(crate) seen: Vec<Kept>,
     /// What the links carried meanwhile, by their counters, measurement by measurement.
     pub(crate) used: BTreeMap<String, Usage>,
+    /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
+    pub(crate) hops: Option<Result<Joined, String>>,
 }
 
 impl Run {
@@ -70,6 +76,8 @@ impl Run {
             found: Vec::new(),
             seen: Vec::new(),
             used: BTreeMap::new(),
+            hops: None,
+            notes: BTreeMap::new(),
         }
     }
 
@@ -134,6 +142,45 @@ impl Run {
         Ok((report, began.elapsed()))
     }
 
+    /// Looks at the path hop by hop. That nothing can be seen is a result; what the record cannot take is an error.
+    pub(crate) fn walk(&mut self) -> Result<()> {
+        let mut hops = match self.world.hops() {
+            Ok(hops) => hops,
+            Err(error) => {
+                self.hops = Some(Err(error.to_string()));
+                return Ok(());
+            }
+        };
+        let mut walk = Walk::new(hops.facts(), Walk::PATIENCE);
+        let mut effort = Effort::default();
+        let mut failed = None;
+        while let HopStep::Fire(round) = walk.next() {
+            self.progress.say(format!("{}: {} probes", walk.stage(), effort.packets));
+            let sightings = match hops.fire(&round) {
+                Ok(Some(sightings)) => sightings,
+                Ok(None) => break,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    break;
+                }
+            };
+            for (volley, sighting) in round.iter().zip(sightings) {
+                count(&mut effort, volley.pause, &sighting);
+                walk.see(&sighting);
+                if let Some(writer) = &mut self.writer {
+                    writer.push_volley(sighting)?;
+                }
+            }
+        }
+        let mut joined = walk.joined();
+        joined.warnings.extend(failed.map(|why| format!("the look at the hops ended early: {why}")));
+        self.notes = hops.circumstances().notes;
+        let report = crate::verb::path::hops::report(&joined);
+        self.found.push(Found { stage: Walk::NAME.to_owned(), report, effort });
+        self.hops = Some(Ok(joined));
+        Ok(())
+    }
+
     /// Takes over the capacities of end link and narrowest link from a report, for the methods that follow and for the
     /// probing load.
     pub(crate) fn learn_end_link(&mut self, report: &Report) {
@@ -161,8 +208,11 @@ impl Run {
         }
         let mut circumstances = self.world.circumstances();
         circumstances.note_idle(self.seen.iter().map(|kept| &kept.passage.observation));
-        let Self { ask, facts, found, seen, used, .. } = self;
-        Ok(Finished { ask, circumstances, facts, found, seen, used })
+        for (name, note) in self.notes {
+            circumstances.notes.entry(name).or_insert(note);
+        }
+        let Self { ask, facts, found, seen, used, hops, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, used, hops })
     }
 }
 

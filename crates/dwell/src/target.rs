@@ -1,16 +1,18 @@
 //! What is measured: a live host, or a scenario in the simulator or on this machine's kernel.
 
 use crate::failure::bad_argument;
+use crate::hops::{Fired, HopWorld, HopsAlone};
 use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use dwell_core::host::agentless::Request;
 use dwell_core::{BitRate, Circumstances, Finding, HostFacts, LoadLimit, Quantity};
-use dwell_lab::{HostWatch, Lab, LabOptions};
+use dwell_lab::{HopLab, HostWatch, Lab, LabOptions};
+use dwell_net::hop::LiveHops;
 use dwell_net::protocol::PORT;
 use dwell_net::{AgentlessConfig, AgentlessPath, ConnectConfig, LivePath};
-use dwell_sim::{AnsweringPath, Scenario, SimPath};
+use dwell_sim::{AnsweringPath, Scenario, SimHops, SimPath};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -99,7 +101,26 @@ impl TargetArgs {
         let config = AgentlessConfig { host: self.host.clone(), request, port, core, real_time };
         let path = AgentlessPath::connect(&config)?;
         let circumstances = path.circumstances();
-        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
+        let host = self.host.clone();
+        let hops = Box::new(move || live_hops(&host, core));
+        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new(), hops }))
+    }
+
+    /// The path to a host without an agent, hop by hop.
+    pub(crate) fn look(&self, seed: u64) -> Result<Box<dyn World>> {
+        let hops = match self.on {
+            On::Live => {
+                self.no_scenario()?;
+                live_hops(&self.host, self.placement.core)?
+            }
+            On::Sim => simulated_hops(&load(Path::new(&self.host))?, seed),
+            On::Kernel => {
+                let scenario = load(Path::new(&self.host))?;
+                allow_labs()?;
+                lab_hops(&scenario, seed)?
+            }
+        };
+        Ok(Box::new(HopsAlone::new(hops)))
     }
 
     fn no_scenario(&self) -> Result<()> {
@@ -119,7 +140,9 @@ impl TargetArgs {
             ..ConnectConfig::new(&self.host, self.identity.load()?, self.identity.peers()?)
         })?;
         let circumstances = path.circumstances();
-        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new() }))
+        let (host, core) = (self.host.clone(), self.placement.core);
+        let hops = Box::new(move || live_hops(&host, core));
+        Ok(Box::new(Carried { path, circumstances, truths: BTreeMap::new(), hops }))
     }
 }
 
@@ -173,11 +196,12 @@ impl Bed {
     /// A world for one run.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         Ok(match self {
-            Self::Sim(scenario) => Box::new(simulated(SimPath::new(scenario, seed), scenario)),
+            Self::Sim(scenario) => Box::new(simulated(SimPath::new(scenario, seed), scenario, seed)),
             Self::Lab(lab, scenario) => {
                 let path = lab.connect()?;
                 let circumstances = path.circumstances();
-                Box::new(Carried { path, circumstances, truths: truths(scenario) })
+                let hops = hops_in_lab(scenario, seed);
+                Box::new(Carried { path, circumstances, truths: truths(scenario), hops })
             }
         })
     }
@@ -186,7 +210,7 @@ impl Bed {
     pub(crate) fn ask(&self, request: Request, seed: u64) -> Result<Box<dyn World>> {
         Ok(match self {
             Self::Sim(scenario) => {
-                let mut world = simulated(AnsweringPath::new(scenario, seed, request), scenario);
+                let mut world = simulated(AnsweringPath::new(scenario, seed, request), scenario, seed);
                 let answer = SimPath::new(scenario, 0).truth().answer;
                 world.truths.insert(Quantity::KernelServiceTime, answer.as_f64());
                 Box::new(world)
@@ -194,22 +218,52 @@ impl Bed {
             Self::Lab(lab, scenario) => {
                 let path = lab.ask(request)?;
                 let circumstances = path.circumstances();
-                Box::new(Carried { path, circumstances, truths: truths(scenario) })
+                let hops = hops_in_lab(scenario, seed);
+                Box::new(Carried { path, circumstances, truths: truths(scenario), hops })
             }
         })
     }
 }
 
-fn simulated<P>(path: P, scenario: &Scenario) -> Carried<P> {
+fn live_hops(host: &str, core: Option<usize>) -> Result<Box<dyn HopWorld>> {
+    let path = LiveHops::open(host, core)?;
+    Ok(Box::new(Fired { path, circumstances: Box::new(LiveHops::circumstances) }))
+}
+
+fn simulated_hops(scenario: &Scenario, seed: u64) -> Box<dyn HopWorld> {
+    let circumstances = simulator(scenario);
+    Box::new(Fired {
+        path: SimHops::new(scenario, seed),
+        circumstances: Box::new(move |_| circumstances.clone()),
+    })
+}
+
+fn lab_hops(scenario: &Scenario, seed: u64) -> Result<Box<dyn HopWorld>> {
+    let path = HopLab::up(scenario, LabOptions { seed, ..LabOptions::default() })?;
+    Ok(Box::new(Fired { path, circumstances: Box::new(HopLab::circumstances) }))
+}
+
+/// What builds the lab of routers of a scenario, when it is wanted.
+fn hops_in_lab(scenario: &Scenario, seed: u64) -> Box<dyn Fn() -> Result<Box<dyn HopWorld>>> {
+    let scenario = scenario.clone();
+    Box::new(move || lab_hops(&scenario, seed))
+}
+
+fn simulator(scenario: &Scenario) -> Circumstances {
     let host = HostFacts { dwell: env!("CARGO_PKG_VERSION").to_owned(), ..HostFacts::default() };
-    let circumstances = Circumstances {
+    Circumstances {
         world: "simulator".to_owned(),
         sender: host.clone(),
         receiver: host,
         notes: [("scenario".to_owned(), scenario.name.clone())].into(),
         ..Circumstances::default()
-    };
-    Carried { path, circumstances, truths: truths(scenario) }
+    }
+}
+
+fn simulated<P>(path: P, scenario: &Scenario, seed: u64) -> Carried<P> {
+    let copy = scenario.clone();
+    let hops = Box::new(move || Ok(simulated_hops(&copy, seed)));
+    Carried { path, circumstances: simulator(scenario), truths: truths(scenario), hops }
 }
 
 /// What a scenario itself says: its last link, and how its clocks run apart.

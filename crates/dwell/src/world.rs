@@ -1,6 +1,7 @@
 //! The four worlds behind one face: whatever carries trains, and what was recorded of it.
 
-use anyhow::Result;
+use crate::hops::{HopWorld, Refired};
+use anyhow::{Result, bail};
 use dwell_core::truth::Reading;
 use dwell_core::{
     Circumstances, Departure, Direction, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path,
@@ -34,6 +35,9 @@ pub(crate) trait World {
         Ok(None)
     }
 
+    /// The same path hop by hop; an error says why that cannot be seen here.
+    fn hops(&mut self) -> Result<Box<dyn HopWorld>>;
+
     /// The truths that the world was built with, beside those that its passages tell.
     fn truths(&self) -> BTreeMap<Quantity, f64> {
         BTreeMap::new()
@@ -48,6 +52,8 @@ pub(crate) struct Carried<P> {
     pub(crate) circumstances: Circumstances,
     /// What it was built with.
     pub(crate) truths: BTreeMap<Quantity, f64>,
+    /// What opens the same path for a look hop by hop.
+    pub(crate) hops: Box<dyn Fn() -> Result<Box<dyn HopWorld>>>,
 }
 
 impl<P: Path> World for Carried<P> {
@@ -71,6 +77,10 @@ impl<P: Path> World for Carried<P> {
 
     fn reading(&mut self) -> Result<Option<Reading>> {
         Ok(self.path.reading(Direction::Forward)?)
+    }
+
+    fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
+        (self.hops)()
     }
 
     fn truths(&self) -> BTreeMap<Quantity, f64> {
@@ -134,6 +144,13 @@ impl World for Replayed {
         // The pauses between trains are known to the run's own account only.
         let found = self.record.found.iter().find(|found| found.stage == stage);
         Ok(found.map_or(effort, |found| found.effort))
+    }
+
+    fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
+        if self.record.volleys.is_empty() {
+            bail!("the record has none");
+        }
+        Ok(Box::new(Refired::new(&self.record.volleys, self.record.header.circumstances.clone())))
     }
 }
 

@@ -68,7 +68,17 @@ fn a_replay_and_a_picture() {
     for method in ["spared-runs", "pathrate", "capprobe", "end-link"] {
         let (record, plot) = (format!("{method}.dwell"), format!("{method}.svg"));
         let arguments = [
-            "capacity", "path.toml", "--on", "sim", "--method", method, "--json", "--record", &record, "--plot", &plot,
+            "capacity",
+            "path.toml",
+            "--on",
+            "sim",
+            "--method",
+            method,
+            "--json",
+            "--record",
+            &record,
+            "--plot",
+            &plot,
         ];
         let live = document(&dwell(here.path(), &arguments));
         let replayed = document(&dwell(here.path(), &["replay", &record, "--json"]));

@@ -25,6 +25,8 @@ pub(super) struct Probe {
     pub(super) waited: Picos,
     /// When its last bit left the first link's near end.
     pub(super) departed: Option<Picos>,
+    /// The link at whose far end it leaves, from 0; beyond the last: at the path's.
+    pub(super) last: usize,
 }
 
 /// Whose packet it is, where links tell flows or classes apart.
@@ -57,6 +59,11 @@ impl Parcel {
             Self::Probe(_) => Class::Own,
             Self::Cross { .. } => Class::Cross,
         }
+    }
+
+    /// Whether it goes no further than the far end of the link with this number.
+    pub(super) fn leaves_after(&self, link: usize) -> bool {
+        matches!(self, Self::Probe(probe) if probe.last == link)
     }
 
     /// Whether anybody hears of it again after the link that it comes to.
@@ -177,12 +184,12 @@ impl Hop {
             .then(|| (20.0 * longest as f64 / (1.0 - self.load.sqrt()).powi(2)) as Picos)
     }
 
-    /// A packet comes from before; not before any that came so far.
+    /// A packet comes; not before what is worked off.
     pub(super) fn arrives(&mut self, at: Picos, size: Bytes, parcel: Parcel) {
         if matches!(parcel, Parcel::Probe(_)) {
-            self.probe_arrivals.push_back(at);
+            put(&mut self.probe_arrivals, at, |at| *at);
         }
-        self.arrivals.push_back(Arrival { at, size, parcel });
+        put(&mut self.arrivals, Arrival { at, size, parcel }, |arrival| arrival.at);
     }
 
     /// The last arrival from before that is not yet worked off.
@@ -443,8 +450,9 @@ impl Hop {
         let parcel = match parcel {
             Parcel::Cross { links_left: 1, .. } => return,
             Parcel::Cross { links_left, owner } => Parcel::Cross { links_left: links_left - 1, owner },
-            Parcel::Probe(Probe { key, waited, departed }) => Parcel::Probe(Probe {
+            Parcel::Probe(Probe { key, waited, departed, last }) => Parcel::Probe(Probe {
                 key,
+                last,
                 waited: waited + (start - came),
                 departed: departed.or(Some(sent)),
             }),
@@ -492,6 +500,19 @@ impl Hop {
     pub(super) fn room(&self) -> usize {
         let backlog = self.backlog.as_ref().map_or(0, Backlog::room);
         self.arrivals.capacity() + self.probe_arrivals.capacity() + self.waiting.capacity() + backlog
+    }
+}
+
+/// Puts `item` behind all that are not later. Packets of the link before come in order; only what was injected in the
+/// middle of the path may be there already with a later time.
+fn put<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Picos) {
+    let time = at(&item);
+    match queue.back() {
+        Some(back) if at(back) > time => {
+            let place = queue.partition_point(|other| at(other) <= time);
+            queue.insert(place, item);
+        }
+        _ => queue.push_back(item),
     }
 }
 

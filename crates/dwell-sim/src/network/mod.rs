@@ -114,6 +114,8 @@ pub struct Network {
     stride: Picos,
     /// Everything that enters before this is decided; nothing can enter before it any more.
     reached: Picos,
+    /// Up to when the furthest link is worked off.
+    worked: Picos,
 }
 
 impl Network {
@@ -131,7 +133,7 @@ impl Network {
         let sections: Vec<_> = (0..).zip(links).map(section).collect();
         let going_on: f64 = sections.iter().map(Section::going_on).sum();
         let stride = if going_on > 0.0 { (MOST_BETWEEN_LINKS / going_on) as Picos } else { Picos::MAX };
-        Self { sections, stride: stride.max(1), reached: 0 }
+        Self { sections, stride: stride.max(1), reached: 0, worked: 0 }
     }
 
     /// The lowest rate at which two injected packets that follow one another at once come out; `None`: they may come
@@ -148,9 +150,24 @@ impl Network {
         let at = at.0.saturating_mul(PICOS).max(self.reached);
         let at = self.sections.first().and_then(Section::latest_arrival).map_or(at, |latest| at.max(latest));
         if let Some(first) = self.sections.first_mut() {
-            first.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None }));
+            let last = usize::MAX;
+            first.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None, last }));
         }
         rounded(at)
+    }
+
+    /// The same of a packet that passes only the links `from..=to`, both from 0; one that ends beyond the last link ends at
+    /// the path's end. It enters when it says: not before [`Self::worked`].
+    pub(crate) fn inject_between(&mut self, at: Nanos, key: u64, size: Bytes, [from, to]: [usize; 2]) {
+        let at = at.0.saturating_mul(PICOS);
+        if let Some(section) = self.sections.get_mut(from) {
+            section.arrives(at, size, Parcel::Probe(Probe { key, waited: 0, departed: None, last: to }));
+        }
+    }
+
+    /// Up to when any link is worked off: no packet may enter anywhere before.
+    pub(crate) fn worked(&self) -> Nanos {
+        Nanos(self.worked.saturating_add(PICOS - 1).div_euclid(PICOS))
     }
 
     /// Works off everything that is certain once all packets that enter up to `until` are known. Outcomes come in
@@ -172,16 +189,17 @@ impl Network {
         for index in 0..self.sections.len() {
             let (done, ahead) = self.sections.split_at_mut(index + 1);
             let mut next = ahead.first_mut();
+            self.worked = self.worked.max(horizon);
             horizon = done[index].work_off(horizon, |exit| match exit {
                 Exit::Passed { at, size, parcel } => match (next.as_deref_mut(), parcel) {
-                    (Some(next), parcel) => next.arrives(at, size, parcel),
-                    (None, Parcel::Probe(Probe { key, waited, departed })) => out.push(Outcome::Leaves {
+                    (Some(next), parcel) if !parcel.leaves_after(index) => next.arrives(at, size, parcel),
+                    (_, Parcel::Probe(Probe { key, waited, departed, .. })) => out.push(Outcome::Leaves {
                         key,
                         at: rounded(at),
                         departed: rounded(departed.unwrap_or(at)),
                         waited: rounded(waited),
                     }),
-                    (None, Parcel::Cross { .. }) => {}
+                    (_, Parcel::Cross { .. }) => {}
                 },
                 Exit::Lost { at, key, why } => {
                     out.push(Outcome::Lost { key, at: rounded(at), link: index, why });

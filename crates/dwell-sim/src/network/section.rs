@@ -47,7 +47,7 @@ impl Section {
         }
     }
 
-    /// A packet comes from before; not before any that came so far.
+    /// A packet comes; not before what is worked off.
     pub(super) fn arrives(&mut self, at: Picos, size: Bytes, parcel: Parcel) {
         let link = match self.links.len() {
             1 => 0,

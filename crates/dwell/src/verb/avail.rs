@@ -67,7 +67,7 @@ pub(crate) enum AvailMethod {
 
 impl AvailMethod {
     /// Its name in the book, in JSON and on the command line.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::BusyTrains => Busy::NAME,
             Self::Pathload => Pathload::NAME,
@@ -88,11 +88,12 @@ impl AvailMethod {
     }
 
     /// Whether it takes the capacity as known.
-    const fn needs_capacity(self) -> bool {
+    pub(crate) const fn needs_capacity(self) -> bool {
         matches!(self, Self::Spruce | Self::Igi | Self::Ptr)
     }
 
-    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// Ready to probe a path of which so much is known.
+    pub(crate) fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
         let igi = |answer| Box::new(Igi::new(igi::Config { answer, ..igi::Config::default() }, facts));
         match self {
             Self::BusyTrains => Box::new(Busy::new(busy::Config { seed, ..busy::Config::default() }, facts)),
@@ -123,15 +124,22 @@ pub(crate) struct Avail {
 }
 
 /// Name of the measurement in records.
-const STAGE: &str = "avail";
+pub(crate) const STAGE: &str = "avail";
 
-const SHOWN: [Quantity; 5] = [
+pub(crate) const SHOWN: [Quantity; 5] = [
     Quantity::AvailableBandwidth,
     Quantity::AveragingTime,
     Quantity::TightLinkCapacity,
     Quantity::DispersionRate,
     Quantity::NarrowLinkCapacity,
 ];
+
+/// Measures what is free, by the project's own method.
+pub(crate) fn measure_free(run: &mut Run) -> Result<()> {
+    let mut method = AvailMethod::default().build(run.seed(), run.facts());
+    run.measure(STAGE, &mut *method)?;
+    Ok(())
+}
 
 impl Measuring for Avail {
     fn verb(&self) -> &'static str {

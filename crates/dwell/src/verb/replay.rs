@@ -4,7 +4,7 @@ use super::agentless::AgentlessPpt;
 use super::avail::{Avail, AvailMethod};
 use super::capacity::{Capacity, CapacityMethod};
 use super::delay::Delay;
-use super::path::Path;
+use super::path::{Path, PathAlone};
 use super::ppt::{Ppt, PptMethod};
 use super::{Measuring, conclude};
 use crate::cli::Output;
@@ -50,8 +50,10 @@ impl ReplayArgs {
             if !self.partial {
                 return Err(cut.into());
             }
-            let note =
-                format!("{} passages, echoes, pairs or events of a run that did not end", record.seen());
+            let note = format!(
+                "{} passages, echoes, pairs, volleys or events of a run that did not end",
+                record.seen()
+            );
             record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
         }
@@ -79,6 +81,13 @@ impl ReplayArgs {
 
     /// The analysis that was asked for, now or then.
     fn verb(&self, recorded: &Ask) -> Result<Box<dyn Measuring>> {
+        if PathAlone::recorded(&recorded.config) {
+            if self.method.is_some() || self.stamps.is_some() {
+                let text = "the host of that run had no agent, and what routers said no other method reads";
+                return Err(bad_argument(anyhow!("{}: {text}", self.file.display())));
+            }
+            return Ok(Box::new(PathAlone));
+        }
         if let Some(agentless) = AgentlessPpt::recorded(&recorded.config) {
             if self.method.is_some() || self.stamps.is_some() {
                 return Err(bad_argument(anyhow!(

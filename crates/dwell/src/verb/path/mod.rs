@@ -1,8 +1,14 @@
-//! `dwell path`: where the time goes, as one waterfall.
+//! `dwell path`: where the time goes, as one waterfall, what the path carries, and what of that is free; hop by hop.
 
+mod alone;
+pub(crate) mod hops;
+
+pub(crate) use alone::PathAlone;
+
+use super::avail;
 use super::coalescence::measure_coalescence;
 use super::ppt::{PptMethod, kernel_truth, sweep};
-use super::{Measuring, capacity, coalescence, delay, insert_findings, measure, warnings};
+use super::{Measuring, capacity, coalescence, delay, insert_findings, measure, measure_in, warnings};
 use crate::cli::Output;
 use crate::figure::cells;
 use crate::picture::Panel;
@@ -20,20 +26,31 @@ use std::fmt::Write as _;
 /// Show where a packet's time goes on the way to a host
 ///
 /// Measures the end link, interrupt coalescence, the application stage and the one-way delay, and puts them together
-/// as one waterfall: the sending host, the path, the end link, the receiver's NIC, its kernel, its application.
+/// as one waterfall: the sending host, the path, the end link, the receiver's NIC, its kernel, its application. Then
+/// what is free on the path, and, by packets that expire at each router, what each link carries and where the queue
+/// stands.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell path 192.0.2.7
   dwell path 192.0.2.7 --plot path.svg --record path.dwell
+  dwell path 192.0.2.7 --agentless             hop by hop alone, to a host that runs no agent
   dwell path scenarios/lan-100m.toml --on sim --json
   dwell path scenarios/lan-100m.toml --on kernel")]
 pub(crate) struct PathArgs {
     #[command(flatten)]
     target: TargetArgs,
+
+    /// Look at the path hop by hop alone: the host need not run `dwell agent` (needs CAP_NET_RAW)
+    #[arg(long)]
+    agentless: bool,
 }
 
 impl PathArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
+        if self.agentless {
+            let world = self.target.look(output.seed)?;
+            return measure_in(&PathAlone, world, &self.target, PathAlone::config(), output);
+        }
         measure(&Path, &self.target, output)
     }
 }
@@ -96,7 +113,8 @@ impl Measuring for Path {
         run.measure(KNEE.name(), &mut *knee)?;
         let mut method = delay::build(run.facts(), None);
         run.measure(delay::STAGE, &mut method)?;
-        Ok(())
+        avail::measure_free(run)?;
+        run.walk()
     }
 
     fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
@@ -118,6 +136,7 @@ impl Measuring for Path {
             (capacity::STAGE, &[Quantity::EndLinkCapacity][..]),
             (KNEE.name(), &super::ppt::QUANTITIES),
             (delay::STAGE, &delay::QUANTITIES),
+            (avail::STAGE, &avail::SHOWN),
         ];
         for (stage, quantities) in of {
             if let Some(report) = finished.report(stage) {
@@ -126,6 +145,7 @@ impl Measuring for Path {
                 document.insert(stage.replace('-', "_"), Value::Object(findings));
             }
         }
+        hops::insert(finished, document);
         document.insert("coalescence".into(), coalescence::document(finished.report(coalescence::STAGE)));
         document.insert("kernel_truth".into(), kernel_truth(finished, KNEE.name()));
         document.insert("warnings".into(), json!(warnings(finished)));
@@ -137,9 +157,10 @@ impl Measuring for Path {
         if let Some(waterfall) = waterfall(finished) {
             let _ = writeln!(text, "{}\n{}.\n", bars(&waterfall).text(colour), sentence(&waterfall));
         }
-        for found in &finished.found {
+        for found in finished.found.iter().filter(|found| found.stage != hops::STAGE) {
             let _ = writeln!(text, "{}", report_text(&found.report));
         }
+        text.push_str(&hops::text(finished, colour));
         text
     }
 
@@ -152,6 +173,9 @@ impl Measuring for Path {
         }
         if let Some(report) = finished.report(KNEE.name()) {
             panels.push(Box::new(sweep(finished, report)));
+        }
+        if let Some(Ok(joined)) = &finished.hops {
+            panels.push(Box::new(hops::bars(joined)));
         }
         (title, panels)
     }

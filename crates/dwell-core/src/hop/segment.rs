@@ -1,0 +1,238 @@
+//! `segment`: the capacity of the path up to each hop, and so of its segments, by the dispersion of packets that expire
+//! there (Harfoush, Bestavros and Byers, 'Measuring bottleneck bandwidth of targeted path segments', INFOCOM 2003).
+//!
+//! Markers around packets that go further: the time between the two markers' messages is the time between the markers
+//! themselves where they expired, and that is what the narrowest link up to there needs for the packets between them.
+//! Theirs are cartouches whose magnifiers expire and whose markers go on to a receiver; here nobody receives, so the
+//! markers expire and the packets between them go on. Markers are as large as the rest: a small one gains on the packets
+//! before it at each link, and the train would look longer with every hop.
+//!
+//! Up to hop j the narrowest link carries b(1, j). Of a segment from i to j that is its capacity where b(1, j) is less than
+//! b(1, i - 1), and its least where it is not: what a narrow link has spread, no wider one behind it brings together.
+//!
+//! Of many volleys those count that had the least delay in all (Kapoor et al., CapProbe, SIGCOMM 2004): they met no queue,
+//! so nothing spread or squeezed them.
+
+use super::schedule::Schedule;
+use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
+use crate::report::{Finding, Unit};
+use crate::stats::quantile::{median, sorted};
+use crate::unit::{INTER_FRAME_GAP, Nanos};
+use std::collections::BTreeMap;
+
+/// Volleys to each hop: first with one packet behind the marker, then as long as the rate asks for.
+const FIRST: u32 = 8;
+const VOLLEYS: u32 = 32;
+/// And more, up to so many, while the best of them differ by more than this share.
+const MOST: u32 = 600;
+const ENOUGH: f64 = 0.03;
+/// Messages are stamped and made with an error of some microseconds: so long a train shall be at least (PBProbe, Chen et
+/// al. 2005, lengthens its trains for the same reason) ...
+const LONG_ENOUGH: f64 = 200_000.0;
+/// ... and no longer than this many packets.
+const LONGEST: usize = 16;
+/// A volley met a queue whose markers took longer than the fastest by more than this share of the train.
+const QUEUED: f64 = 0.05;
+/// Long trains that need so much more time for a packet than short ones had others' packets in them.
+const STRETCHED: f64 = 0.05;
+/// The share of volleys with the least delay that counts, and the least number of them.
+const BEST: f64 = 0.02;
+const FEWEST: usize = 3;
+
+/// A volley whose markers were both answered.
+#[derive(Copy, Clone, Debug)]
+struct Seen {
+    /// Packets behind the first marker.
+    length: usize,
+    /// Between the two answers.
+    apart: f64,
+    /// The round trips of both markers.
+    first: f64,
+    last: f64,
+    /// How far apart they left.
+    left: f64,
+}
+
+/// Measures the path up to each hop.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    route: Route,
+    schedule: Schedule,
+    asked: BTreeMap<u8, u32>,
+    seen: BTreeMap<u8, Vec<Seen>>,
+    began: bool,
+    patience: Nanos,
+}
+
+impl Segment {
+    /// Its published name.
+    pub const NAME: &'static str = "segment";
+
+    /// On the hops of `route`, for no longer than `patience`.
+    #[must_use]
+    pub fn new(route: &Route, patience: Nanos) -> Self {
+        Self {
+            route: route.clone(),
+            schedule: Schedule::new(route),
+            asked: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            began: false,
+            patience,
+        }
+    }
+
+    /// Bits that a packet takes of an Ethernet link.
+    fn bits(&self) -> f64 {
+        (self.route.most + INTER_FRAME_GAP).bits() as f64
+    }
+
+    /// Packets behind the first marker that make a train to `hop` long enough.
+    fn length(&self, hop: u8) -> usize {
+        let pairs = self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == 1);
+        let one = median(&pairs.map(|seen| seen.apart).collect::<Vec<_>>());
+        one.filter(|ns| *ns > 0.0)
+            .map_or(LONGEST, |ns| ((LONG_ENOUGH / ns).ceil() as usize).clamp(1, LONGEST))
+    }
+
+    /// Whether the best volleys to `hop` agree.
+    fn is_sure(&self, hop: u8) -> bool {
+        match self.capacity(hop) {
+            Finding::Value { value, low, high, .. } => high - low < ENOUGH * value,
+            Finding::Bound { .. } => true,
+            Finding::Unmeasurable { .. } => false,
+        }
+    }
+
+    /// The volleys of this length to `hop` that met the least delay, and no queue, as far as can be told: the delay of each
+    /// marker is the least that any such marker had (CapProbe's condition).
+    fn best(&self, hop: u8, length: usize) -> Vec<Seen> {
+        let all = || self.seen.get(&hop).into_iter().flatten();
+        let mut of: Vec<Seen> = all().filter(|seen| seen.length == length).copied().collect();
+        let first = all().map(|seen| seen.first).fold(f64::INFINITY, f64::min);
+        let last = of.iter().map(|seen| seen.last).fold(f64::INFINITY, f64::min);
+        let beyond = |seen: &Seen| seen.first - first + seen.last - last;
+        of.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
+        of.truncate(((of.len() as f64 * BEST).ceil() as usize).max(FEWEST));
+        of.retain(|seen| beyond(seen) <= QUEUED * seen.apart);
+        of
+    }
+
+    /// The volleys that count: long ones, for they tell best, unless none got through alone. A long train in which others'
+    /// packets stand each time looks as if it had met no queue; short ones tell on it.
+    fn counting(&self, hop: u8) -> Vec<Seen> {
+        let longest = self.seen.get(&hop).into_iter().flatten().map(|seen| seen.length).max().unwrap_or(1);
+        let [long, short] = [longest, 1].map(|length| self.best(hop, length));
+        let each = |best: &[Seen]| {
+            let each: Vec<f64> = best.iter().map(|seen| seen.apart / seen.length as f64).collect();
+            median(&each).filter(|_| best.len() >= FEWEST)
+        };
+        match (each(&long), each(&short)) {
+            (Some(of_long), Some(of_short)) if of_short < of_long * (1.0 - STRETCHED) => short,
+            (Some(_), _) => long,
+            (None, _) => short,
+        }
+    }
+
+    /// The capacity of the narrowest link up to each hop, in bits that a packet takes of an Ethernet link.
+    #[must_use]
+    pub fn capacities(&self) -> ByHop {
+        self.route.stops.iter().map(|stop| (stop.hop, self.capacity(stop.hop))).collect()
+    }
+
+    fn capacity(&self, hop: u8) -> Finding {
+        let Some(all) = self.seen.get(&hop) else {
+            return Finding::unmeasurable("no volley was answered whole at this hop");
+        };
+        let best = self.counting(hop);
+        let length = best.first().map_or(1, |seen| seen.length);
+        let apart = sorted(&best.iter().map(|seen| seen.apart).collect::<Vec<_>>());
+        let (Some(middle), Some(shortest), Some(longest), FEWEST..) =
+            (median(&apart), apart.first(), apart.last(), apart.len())
+        else {
+            let [asked, _] = self.schedule.tally(hop);
+            return Finding::unmeasurable(match self.schedule.limit(hop) {
+                Some(gap) => format!(
+                    "hop {hop} limits its messages to about one in {gap}, and a volley takes two at once ({} of {} volleys \
+                     answered whole)",
+                    all.len(),
+                    asked / 2
+                ),
+                None => format!(
+                    "of {} volleys {} were answered whole at hop {hop}, and too few of these met no queue",
+                    asked / 2,
+                    all.len()
+                ),
+            });
+        };
+        if *shortest <= 0.0 {
+            return Finding::unmeasurable(
+                "messages came at one time: their stamps do not tell the packets apart",
+            );
+        }
+        let rate = |ns: f64| self.bits() * length as f64 / ns * 1e9;
+        let left = median(&best.iter().map(|seen| seen.left).collect::<Vec<_>>()).unwrap_or(0.0);
+        if middle <= left * SENT_APART {
+            let reason = "the packets left this host as far apart as they came: the host was the slowest";
+            return Finding::at_least(rate(middle), Unit::Bps, reason);
+        }
+        Finding::value(rate(middle), rate(*longest), rate(*shortest), Unit::Bps)
+    }
+}
+
+/// Packets that arrive no further apart than this many times what they left apart were spread by no link.
+const SENT_APART: f64 = 1.02;
+/// And those that arrive this much nearer to each other than they left were pushed together by a queue.
+const PUSHED: f64 = 0.9;
+
+impl HopMethod for Segment {
+    fn next(&mut self) -> HopStep {
+        if self.began {
+            self.schedule.adapt();
+        }
+        self.began = true;
+        if self.schedule.now() > self.patience {
+            return HopStep::Done;
+        }
+        let size = self.route.most;
+        let lengths: BTreeMap<u8, usize> =
+            self.route.answering().map(|stop| (stop.hop, self.length(stop.hop))).collect();
+        let sure: Vec<u8> = lengths.keys().copied().filter(|hop| self.is_sure(*hop)).collect();
+        let asked = &mut self.asked;
+        let round = self.schedule.round(|hop| {
+            let asked = asked.entry(hop).or_default();
+            (*asked < VOLLEYS || (*asked < MOST && !sure.contains(&hop))).then(|| {
+                // Later by turns: long trains tell better, short ones slip through between others' packets.
+                let long = *asked >= FIRST && *asked % 2 == 0;
+                let length = lengths.get(&hop).copied().filter(|_| long).unwrap_or(1);
+                *asked += 1;
+                let load = std::iter::repeat_n(Shot::load(size), length - 1);
+                [Shot::at(hop, size)].into_iter().chain(load).chain([Shot::at(hop, size)]).collect()
+            })
+        });
+        round.map_or(HopStep::Done, HopStep::Fire)
+    }
+
+    fn see(&mut self, sighting: &[Spent]) {
+        self.schedule.see(sighting);
+        let [first, between @ .., last] = sighting else { return };
+        let (Some(hop), true) = (first.shot.hop, first.shot == last.shot) else { return };
+        let load = Shot::load(first.shot.size);
+        if first.shot.size != self.route.most || between.iter().any(|spent| spent.shot != load) {
+            return;
+        }
+        if !(self.route.is_of(first) && self.route.is_of(last)) {
+            return;
+        }
+        let (Some(one), Some(other), Some(a), Some(b)) =
+            (first.round_trip(), last.round_trip(), first.answer, last.answer)
+        else {
+            return;
+        };
+        let between_ns = |from: Nanos, to: Nanos| to.0.saturating_sub(from.0) as f64;
+        let (apart, left) = (between_ns(a.at, b.at), between_ns(first.left, last.left));
+        if apart > PUSHED * left {
+            let seen = Seen { length: between.len() + 1, apart, first: one, last: other, left };
+            self.seen.entry(hop).or_default().push(seen);
+        }
+    }
+}
