@@ -11,7 +11,7 @@ use crate::wiring::{BRIDGE, ETHERNET_HEADER, HOST_PORT, Wiring};
 use dwell_core::truth::{LinkCount, Reading};
 use dwell_core::{Bytes, Direction};
 use dwell_net::clock;
-use dwell_sim::{Framing, LinkSpec};
+use dwell_sim::{CrossKind, Framing, LinkSpec};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::sync::{Mutex, PoisonError};
@@ -85,7 +85,9 @@ impl Counters {
                     .iter()
                     .any(|cross| from + cross.hops > index + 1 || from < index && from + cross.hops > index)
             };
-            let told_apart = alone && !way.links[..=index].iter().enumerate().any(through);
+            // Acknowledgements come to the bridge where their connection enters.
+            let acknowledged = way.links.get(index + 1).is_some_and(has_tcp);
+            let told_apart = alone && !acknowledged && !way.links[..=index].iter().enumerate().any(through);
             let own =
                 if told_apart { (sent - taken).max(0.0) } else { arrived.on(link.framing, 0).min(sent) };
             let cross = sent - own;
@@ -94,6 +96,10 @@ impl Counters {
         };
         Ok(Reading { at, links: way.links.iter().enumerate().map(count).collect() })
     }
+}
+
+fn has_tcp(link: &LinkSpec) -> bool {
+    link.cross.iter().any(|cross| matches!(cross.kind, CrossKind::Tcp(_)))
 }
 
 /// The interfaces of a namespace.

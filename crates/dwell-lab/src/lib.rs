@@ -38,6 +38,7 @@ mod routers;
 mod salvo;
 mod section_lab;
 mod shaper;
+mod tcp_cross;
 mod testbed;
 mod tool;
 mod user;

@@ -88,6 +88,11 @@ impl Namespace {
         self.batch("tc", lines)
     }
 
+    /// Runs lines of `bridge -batch` inside.
+    pub(crate) fn bridge(&self, lines: &[String]) -> Result<(), LabError> {
+        self.batch("bridge", lines)
+    }
+
     fn batch(&self, command: &'static str, lines: &[String]) -> Result<(), LabError> {
         let text = lines.join("\n") + "\n";
         self.within(|| {

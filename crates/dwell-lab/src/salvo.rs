@@ -125,7 +125,7 @@ fn press(sender: &ProbeSocket, size: Bytes, window: u64, span: Nanos, came: &Ato
         }
         if number.saturating_sub(seen) < window {
             let payload = payload(number, size);
-            sender.send(&mut Burst::new(&[&payload]))?;
+            send(sender, &mut Burst::new(&[&payload]))?;
             number += 1;
         } else {
             // The receiver may need this core.
@@ -165,13 +165,25 @@ fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> i
         let parts: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
         let mut ready = Burst::new(&parts);
         clock::wait_until(start + period * i64::try_from(turn).unwrap_or(i64::MAX));
-        sender.send(&mut ready)?;
+        send(sender, &mut ready)?;
         shots.extend(burst.iter().map(|size| Shot { size: *size, ..Shot::default() }));
         take_departures(sender, &mut shots)?;
     }
     thread::sleep(Duration::from_millis(1));
     take_departures(sender, &mut shots)?;
     Ok(shots)
+}
+
+/// Sends a burst. A packet of a salvo before this one may have come when nobody listened any more, from a queue that is
+/// longer than anybody waits; that it was refused is told to whoever sends next, once for each.
+fn send(sender: &ProbeSocket, burst: &mut Burst<'_>) -> io::Result<()> {
+    let mut again = 1..TRIES.0;
+    loop {
+        match sender.send(burst) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && again.next().is_some() => {}
+            sent => return sent.map(drop),
+        }
+    }
 }
 
 fn take_departures(sender: &mut ProbeSocket, shots: &mut [Shot]) -> io::Result<()> {

@@ -11,12 +11,13 @@ use crate::namespace::Worker;
 use crate::nic_stage::{self, has_nic};
 use crate::placement::{Cores, Role, settle};
 use crate::shaper;
+use crate::tcp_cross;
 use crate::way::Way;
 use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
 use dwell_core::truth::Reading;
 use dwell_core::{Direction, Nanos};
 use dwell_net::PacketSocket;
-use dwell_sim::{Carrier, LinkSpec, Scenario};
+use dwell_sim::{Carrier, CrossKind, LinkSpec, Scenario};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::UdpSocket;
@@ -219,6 +220,11 @@ impl Testbed {
             for (index, link) in way.links.iter().enumerate() {
                 for (number, spec) in link.cross.iter().enumerate() {
                     let seed = seed ^ (part | (index as u64) << 32 | number as u64);
+                    if let CrossKind::Tcp(tcp) = &spec.kind {
+                        let started = tcp_cross::start(&self.wiring, way, index, spec, tcp, &self.stop)?;
+                        self.workers().extend(started);
+                        continue;
+                    }
                     let started = cross::start(&self.wiring, way, index, spec, seed, &self.stop)?;
                     self.workers().extend(started);
                 }

@@ -178,8 +178,17 @@ impl Wiring {
             format!("link set dev {DOWN_PORT} master {BRIDGE}"),
             format!("link set dev {BRIDGE} up"),
         ])?;
-        let others = (0..self.nodes.len()).filter(|other| *other != index).map(Place::node);
-        self.address(node, BRIDGE, place, &others.collect::<Result<Vec<_>, _>>()?)
+        let others = (0..self.nodes.len()).filter(|other| *other != index);
+        let others =
+            others.map(|other| Ok((other, Place::node(other)?))).collect::<Result<Vec<_>, LabError>>()?;
+        // Whoever never sends is never learnt, and what goes there would be sent by both ports: over links that it has no
+        // business on.
+        let by = |(other, place): &(usize, Place)| (*place, if *other < index { UP_PORT } else { DOWN_PORT });
+        let ends = [(Place::SOURCE, UP_PORT), (Place::DESTINATION, DOWN_PORT)];
+        let told = others.iter().map(by).chain(ends);
+        let told = told.map(|(place, port)| format!("fdb replace {} dev {port} master static", place.hardware()));
+        node.bridge(&told.collect::<Vec<_>>())?;
+        self.address(node, BRIDGE, place, &others.into_iter().map(|(_, place)| place).collect::<Vec<_>>())
     }
 }
 

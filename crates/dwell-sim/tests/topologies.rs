@@ -77,6 +77,7 @@ fn abilene_is_tight_at_its_hosts() {
 
 #[test]
 fn links_of_several_kinds_are_offered_what_they_say() {
+    agrees("bandwidth/one-link.toml", &[50.0], 50.0, 0.04);
     let used = agrees("bandwidth/several-bottlenecks.toml", &[50.0; 3], 50.0, 0.05);
     assert!(used.links.iter().all(|link| link.own > 0.0));
     let used = agrees("bandwidth/tight-not-narrow.toml", &[0.0, 108.5, 0.0], 46.5, 0.04);
