@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(sheets.len(), 2);
         assert_eq!(sheets[0].rows[0][4], "70 Mb/s");
         assert_eq!(sheets[1].rows[0][4], "51 Mb/s");
-        assert!(sheets.iter().all(|sheet| sheet.rows[0].len() == grid.heads.len()));
+        assert!(sheets.iter().all(|sheet| sheet.rows[0].len() == sheet.heads.len()));
     }
 
     #[test]
