@@ -80,7 +80,9 @@ impl Cell {
             Spread::of(&met.iter().filter_map(|met| of(met)).collect::<Vec<_>>()).map(|spread| spread.mean)
         };
         let estimates: Vec<f64> = rows.iter().filter_map(|row| row.estimate).collect();
-        let error = |row: &Row| Some(row.judgement().error()?.abs() / capacity);
+        // Of several links, each measurement by its own.
+        let error =
+            |row: &Row| Some(row.judgement().error()?.abs() / row.met.as_ref()?.capacity_bps.max(1) as f64);
         let errors: Vec<f64> = rows.iter().filter_map(|row| error(row)).collect();
         let unwarned = |row: &&&Row| row.met.as_ref().is_some_and(|met| met.warnings == 0);
         let held: Vec<bool> = rows
@@ -123,10 +125,19 @@ impl Cell {
 
 /// Cells in the order in which their first rows came; each world has its own.
 pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
+    grouped(rows, |row| row.place.condition.to_string())
+}
+
+/// The same with all conditions of a block pooled.
+pub(super) fn pooled(rows: &[Row]) -> Vec<Cell> {
+    grouped(rows, |_| String::new())
+}
+
+fn grouped(rows: &[Row], condition: impl Fn(&Row) -> String) -> Vec<Cell> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     let mut place: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.met.is_some()) {
-        let key = format!("{:?} {} {} {}", row.world, row.place.block, row.place.condition, row.method);
+        let key = format!("{:?} {} {} {}", row.world, row.place.block, condition(row), row.method);
         let at = *place.entry(key).or_insert_with(|| {
             groups.push(Vec::new());
             groups.len() - 1

@@ -1,9 +1,7 @@
 //! The report as one page that needs nothing but itself.
 
-use super::cell::Cell;
-use super::goal::Standing;
 use super::panels::Figure;
-use super::table::{self, Grid};
+use super::table::Sheet;
 use crate::picture::{Picture, escaped};
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -18,20 +16,16 @@ const STYLE: &str = "body { font-family: sans-serif; color: #222; background: #f
      svg { max-width: 100%; height: auto; } .note { color: #555; margin: 0.2em 0; }";
 
 /// The whole page; `notes` are circumstances, line by line.
-pub(super) fn page(
+pub(super) fn page<'a>(
     description: &str,
-    cells: &[Cell],
-    standings: &[Standing],
+    tables: impl Iterator<Item = &'a Sheet>,
     figures: Vec<Figure>,
     notes: &[String],
 ) -> Result<String> {
     let title = "Bandwidth tools against the truth";
     let mut body = format!("<h1>{title}</h1>\n<p>{}</p>\n", escaped(description));
-    if let Some(judgement) = table::judgement(standings) {
-        body += &grid(&judgement);
-    }
-    for one in table::grids(cells) {
-        body += &grid(&one);
+    for table in tables {
+        body += &sheet(table);
     }
     for Figure { caption, panel } in figures {
         let drawing = Picture { title: String::new(), notes: Vec::new(), panels: vec![panel] }.drawing()?;
@@ -48,15 +42,15 @@ pub(super) fn page(
     ))
 }
 
-fn grid(grid: &Grid) -> String {
-    let mut text = format!("<h2>{}</h2>\n<div class=\"wide\"><table>\n<tr>", escaped(&grid.title));
-    for head in &grid.heads {
+fn sheet(sheet: &Sheet) -> String {
+    let mut text = format!("<h2>{}</h2>\n<div class=\"wide\"><table>\n<tr>", escaped(&sheet.title));
+    for head in &sheet.heads {
         let _ = write!(text, "<th>{}</th>", escaped(head));
     }
     text += "</tr>\n";
     // The last column of a judgement is its verdict.
-    let verdicts = grid.heads.last().is_some_and(|head| head.starts_with("met"));
-    for row in &grid.rows {
+    let verdicts = sheet.heads.last().is_some_and(|head| head.starts_with("met"));
+    for row in &sheet.rows {
         text += "<tr>";
         for (index, cell) in row.iter().enumerate() {
             let class = match (verdicts && index + 1 == row.len(), cell == "met") {
@@ -68,5 +62,9 @@ fn grid(grid: &Grid) -> String {
         }
         text += "</tr>\n";
     }
-    text + "</table></div>\n"
+    text += "</table></div>\n";
+    for note in &sheet.notes {
+        let _ = writeln!(text, "<p class=\"note\">{}</p>", escaped(note));
+    }
+    text
 }

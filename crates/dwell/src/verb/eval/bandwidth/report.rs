@@ -1,11 +1,11 @@
 //! What an evaluation says of bandwidth tools, whole.
 
-use super::cell::{Cell, cells};
+use super::cell::{Cell, cells, pooled};
 use super::goal::{Standing, standings};
 use super::interarrival::{Arrivals, arrivals};
 use super::page::page;
 use super::panels::{Figure, figures};
-use super::table;
+use super::table::{self, Sheet};
 use crate::picture::Panel;
 use crate::verb::eval::grid::{Condition, Grid};
 use crate::verb::eval::rows::Row;
@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 pub(in crate::verb::eval) struct Report {
     rows: Vec<Row>,
     cells: Vec<Cell>,
+    /// All conditions of each block together.
+    pooled: Vec<Cell>,
     standings: Vec<Standing>,
     arrivals: Vec<Arrivals>,
 }
@@ -40,12 +42,23 @@ impl Report {
                 judged.push(condition);
             }
         }
-        (!cells.is_empty()).then(|| Self { arrivals: arrivals(&judged, seed), rows, cells, standings })
+        (!cells.is_empty()).then(|| Self {
+            arrivals: arrivals(&judged, seed),
+            pooled: pooled(&rows),
+            rows,
+            cells,
+            standings,
+        })
     }
 
     /// Tables and judgement.
     pub(in crate::verb::eval) fn text(&self) -> String {
-        table::text(&self.cells, &self.standings)
+        self.sheets().iter().map(Sheet::text).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        let judgement = table::judgement(&self.standings).into_iter();
+        table::sheets(&self.cells).into_iter().chain(table::overview(&self.pooled)).chain(judgement).collect()
     }
 
     pub(in crate::verb::eval) fn json(&self) -> Value {
@@ -66,7 +79,8 @@ impl Report {
 
     /// One page that needs nothing but itself.
     pub(in crate::verb::eval) fn page(&self, description: &str, notes: &[String]) -> Result<String> {
-        page(description, &self.cells, &self.standings, self.figures(), notes)
+        // On a page the reader sees the end first.
+        page(description, self.sheets().iter().rev(), self.figures(), notes)
     }
 
     fn figures(&self) -> Vec<Figure> {

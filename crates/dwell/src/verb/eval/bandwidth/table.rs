@@ -7,22 +7,24 @@ use crate::screen::table;
 use crate::verb::eval::grid::EvalWorld;
 use crate::verb::eval::show::none;
 use dwell_core::{Quantity, Unit};
-use std::fmt::Write as _;
 
 /// Heads and rows.
-pub(super) struct Grid {
+pub(super) struct Sheet {
     pub(super) title: String,
     pub(super) heads: Vec<&'static str>,
     pub(super) rows: Vec<Vec<String>>,
+    /// What a reader should know besides, each once.
+    pub(super) notes: Vec<String>,
 }
 
-impl Grid {
-    fn text(&self) -> String {
+impl Sheet {
+    pub(super) fn text(&self) -> String {
         let mut table = table(&self.heads);
         for row in &self.rows {
             table.add_row(row);
         }
-        format!("{}:\n{}\n", self.title, table.trim_fmt())
+        let notes: String = self.notes.iter().map(|note| format!("{note}\n")).collect();
+        format!("{}:\n{}\n{notes}", self.title, table.trim_fmt())
     }
 }
 
@@ -43,20 +45,75 @@ const HEADS: [&str; 14] = [
     "packets",
 ];
 
-/// One table for each world that was measured in: they are never mixed.
-pub(super) fn grids(cells: &[Cell]) -> Vec<Grid> {
-    let of = |world: EvalWorld, name: &str| {
-        let rows: Vec<_> = cells.iter().filter(|cell| cell.world == world).map(line).collect();
-        (!rows.is_empty()).then(|| Grid {
+/// The worlds that have cells, by their names: they are never mixed.
+fn worlds(cells: &[Cell]) -> impl Iterator<Item = (&'static str, Vec<&Cell>)> {
+    let worlds =
+        [(EvalWorld::Lab, "in the lab, on this machine's kernel"), (EvalWorld::Sim, "in the simulator")];
+    let of = |world| cells.iter().filter(move |cell| cell.world == world).collect::<Vec<_>>();
+    worlds.into_iter().map(move |(world, name)| (name, of(world))).filter(|(_, cells)| !cells.is_empty())
+}
+
+/// One table for each world, with a line for each tool in each condition.
+pub(super) fn sheets(cells: &[Cell]) -> Vec<Sheet> {
+    let sheet = |(name, cells): (&str, Vec<&Cell>)| {
+        let reasons = cells.iter().filter_map(|cell| {
+            Some(format!(
+                "{} gave no value: {}",
+                cell.method,
+                cell.reason.as_deref().filter(|_| cell.values == 0)?
+            ))
+        });
+        Sheet {
             title: format!("Bandwidth tools {name}; errors in shares of the tight link's capacity"),
             heads: HEADS.to_vec(),
-            rows,
-        })
+            notes: once(reasons),
+            rows: cells.into_iter().map(line).collect(),
+        }
     };
-    [of(EvalWorld::Lab, "in the lab, on this machine's kernel"), of(EvalWorld::Sim, "in the simulator")]
-        .into_iter()
-        .flatten()
-        .collect()
+    worlds(cells).map(sheet).collect()
+}
+
+/// The same with all conditions of each block together.
+pub(super) fn overview(pooled: &[Cell]) -> Vec<Sheet> {
+    let sheet = |(name, cells): (&str, Vec<&Cell>)| Sheet {
+        title: format!("All conditions together {name}"),
+        heads: vec![
+            "block",
+            "tool",
+            "values",
+            "error, median",
+            "95 % below",
+            "worst",
+            "range holds",
+            "time",
+            "intrusiveness",
+            "overhead",
+            "packets",
+        ],
+        notes: Vec::new(),
+        rows: cells
+            .into_iter()
+            .map(|cell| {
+                let mut line = line(cell);
+                // What is free, and was found, is another figure in each condition.
+                line.drain(3..6);
+                line[0].clone_from(&cell.block);
+                line
+            })
+            .collect(),
+    };
+    worlds(pooled).map(sheet).collect()
+}
+
+/// Each text once, in the order in which they came.
+fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(&text) {
+            all.push(text);
+        }
+    }
+    all
 }
 
 fn line(cell: &Cell) -> Vec<String> {
@@ -68,10 +125,7 @@ fn line(cell: &Cell) -> Vec<String> {
         Quantity::AvailableBandwidth => cell.method.clone(),
         other => format!("{} ({})", cell.method, other.name().replace('_', " ")),
     };
-    let values = match &cell.reason {
-        Some(reason) if cell.values == 0 => format!("none: {reason}"),
-        _ => format!("{} of {}", cell.values, cell.measurements),
-    };
+    let values = format!("{} of {}", cell.values, cell.measurements);
     vec![
         cell.condition_text(),
         tool,
@@ -100,27 +154,21 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// The judgement, cell by cell.
-pub(super) fn judgement(standings: &[Standing]) -> Option<Grid> {
+pub(super) fn judgement(standings: &[Standing]) -> Option<Sheet> {
     let (all, met) = (standings.len(), standings.iter().filter(|one| one.missed.is_empty()).count());
+    let world = |one: &Standing| if one.world == EvalWorld::Lab { "lab" } else { "simulator" };
     let rows = standings.iter().map(|one| {
         let verdict = if one.missed.is_empty() { "met".to_owned() } else { one.missed.join("; ") };
-        let world = if one.world == EvalWorld::Lab { "lab" } else { "simulator" };
-        vec![world.to_owned(), one.condition.clone(), one.method.clone(), one.goal.to_owned(), verdict]
+        vec![world(one).to_owned(), one.condition.clone(), one.method.clone(), verdict]
     });
-    (all > 0).then(|| Grid {
+    let asked =
+        standings.iter().map(|one| format!("Asked of {} in the {}: {}.", one.method, world(one), one.goal));
+    (all > 0).then(|| Sheet {
         title: format!("Goals: {met} of {all} met"),
-        heads: vec!["world", "condition", "tool", "asked", "met, or what is missed"],
+        heads: vec!["world", "condition", "tool", "met, or what is missed"],
+        notes: once(asked),
         rows: rows.collect(),
     })
-}
-
-/// All that a person reads of it.
-pub(super) fn text(cells: &[Cell], standings: &[Standing]) -> String {
-    let mut text = String::new();
-    for grid in grids(cells).iter().chain(judgement(standings).iter()) {
-        let _ = writeln!(text, "{}", grid.text());
-    }
-    text
 }
 
 #[cfg(test)]
@@ -135,11 +183,11 @@ mod tests {
         let mut lab = row("pathload", 0, Some(20.0), 0);
         lab.world = EvalWorld::Lab;
         let cells = cells(&[sim, lab]);
-        let grids = grids(&cells);
-        assert_eq!(grids.len(), 2);
-        assert_eq!(grids[0].rows[0][4], "70 Mb/s");
-        assert_eq!(grids[1].rows[0][4], "51 Mb/s");
-        assert!(grids.iter().all(|grid| grid.rows[0].len() == grid.heads.len()));
+        let sheets = sheets(&cells);
+        assert_eq!(sheets.len(), 2);
+        assert_eq!(sheets[0].rows[0][4], "70 Mb/s");
+        assert_eq!(sheets[1].rows[0][4], "51 Mb/s");
+        assert!(sheets.iter().all(|sheet| sheet.rows[0].len() == sheet.heads.len()));
     }
 
     #[test]
