@@ -188,11 +188,8 @@ fn watch_receiving(
 
 /// Does a step of SOBAS; a bound that stands is set again.
 fn size(stream: &TcpStream, step: Step, window: &mut Option<Bytes>) -> io::Result<Option<Bytes>> {
-    match step {
-        Step::Keep => {}
-        Step::Offer(bytes) => *window = Some(bytes),
-        Step::Release if window.take().is_some() => clamp(stream, Bytes(UNLIMITED as u64))?,
-        Step::Release => {}
+    if let Step::Offer(bytes) = step {
+        *window = Some(bytes);
     }
     window.map_or(Ok(()), |window| clamp(stream, window)).map(|()| *window)
 }

@@ -4,8 +4,11 @@
 //!
 //! The round trip at that moment holds the queue that the connection itself built, and rate times that keeps the
 //! queue. So the round trip here is the least one that was seen, and because bursts and delayed acknowledgements need
-//! something on top, the window is then moved, by halving what is left between a window that held the rate and one
-//! that did not, until it is within a twentieth of the smallest that does.
+//! something on top, the window is then tried: smaller while there is a queue, larger while there is none and less than
+//! the flat rate comes, until the two meet.
+//!
+//! What was offered before the first sizing is used up before the window holds. By Little's law it still is while rate
+//! times round trip is more than the window: until then nothing is concluded.
 
 use crate::stats::quantile::median;
 use crate::stats::slope::theil_sen;
@@ -22,18 +25,26 @@ const SHORTEST: Nanos = Nanos::from_millis(10);
 const FLAT: f64 = 0.05;
 /// A link is full where there is a queue: round trips longer than the least by this share of it.
 const QUEUED: f64 = 0.1;
-/// The round trip that a sized window may cost, over the least.
+/// The round trip that a sized window may cost, over the least, and the one that it is sized for.
 const ALLOWED: f64 = 1.06;
+const WANTED: f64 = 1.03;
 /// A window holds the rate if what comes is at least this share of the flat rate.
-const HOLDS: f64 = 0.99;
-/// A rate below this share of the flat rate, twice, is another path's: all begins anew.
-const LOST: f64 = 0.85;
+const HOLDS: f64 = 0.985;
 /// Windows closer than this are the same.
-const SAME: f64 = 1.05;
-/// How long a window is tried, in round trips without a queue, and at least.
+const SAME: f64 = 1.03;
+/// A window is made larger by this, and smaller by no more than that.
+const LARGER: f64 = 1.08;
+const SMALLER: f64 = 0.75;
+/// What is under way may exceed the window by this much, and be the window's all the same.
+const UNDER_WAY: f64 = 1.15;
+/// How long a window is tried: in round trips without a queue, at least, for so many segments, and at most.
 const TRIAL_ROUNDS: i64 = 8;
 const TRIAL: Nanos = Nanos::from_millis(250);
-/// How long a queue may take to drain before a trial, in the round trips of before.
+const TRIAL_SEGMENTS: f64 = 400.0;
+const TRIAL_MOST: Nanos = Nanos::from_secs(2);
+/// Weight of a new rate in the flat rate, where a queue shows that it is all the link carries.
+const NEW: f64 = 0.25;
+/// How long nothing is concluded after a change, in round trips.
 const SETTLE_ROUNDS: i64 = 3;
 
 /// What the receiver is to do with its window.
@@ -43,8 +54,6 @@ pub enum Step {
     Keep,
     /// Offer no more than this.
     Offer(Bytes),
-    /// Leave it to the kernel.
-    Release,
 }
 
 /// What the receiver sees of its connection.
@@ -84,10 +93,8 @@ struct Sized {
     /// The largest window that did not hold the rate, and the smallest that did.
     small: Option<f64>,
     enough: Option<f64>,
-    /// The queue of before is gone by then.
+    /// The change has had its effect by then.
     settled: Nanos,
-    /// How often in a row the rate was not nearly held.
-    lost: u32,
 }
 
 impl Sobas {
@@ -121,9 +128,9 @@ impl Sobas {
             self.mark = Some((seen.at, seen.received.0));
             return Step::Keep;
         };
-        let length = match self.phase {
+        let length = match &self.phase {
             Phase::Growing(_) => (seen.min_rtt * ROUNDS).max(SHORTEST),
-            Phase::Sized(_) => (seen.min_rtt * TRIAL_ROUNDS).max(TRIAL),
+            Phase::Sized(sized) => sized.trial(seen, self.segment),
         };
         let span = seen.at - began;
         if span < length {
@@ -141,20 +148,14 @@ impl Sobas {
                 let flat = flat(rates.make_contiguous(), seen);
                 flat.map_or(Step::Keep, |rate| self.size(rate, seen))
             }
-            Phase::Sized(sized) => {
-                let step = sized.judge(rate, seen, self.segment);
-                if step == Step::Release {
-                    self.phase = Phase::Growing(VecDeque::new());
-                }
-                step
-            }
+            Phase::Sized(sized) => sized.judge(rate, seen, self.segment),
         }
     }
 
     /// The rate is flat: offers rate times round trip.
     fn size(&mut self, rate: f64, seen: Seen) -> Step {
-        let window = rate * seen.min_rtt.as_secs_f64() * ALLOWED;
-        let mut sized = Sized { rate, window: 0.0, small: None, enough: None, settled: Nanos::ZERO, lost: 0 };
+        let window = rate * seen.min_rtt.as_secs_f64() * WANTED;
+        let mut sized = Sized { rate, window: 0.0, small: None, enough: None, settled: Nanos::ZERO };
         let step = sized.offer(window, seen, self.segment);
         self.phase = Phase::Sized(sized);
         step
@@ -181,38 +182,48 @@ impl Sized {
         Step::Offer(Bytes(self.window as u64))
     }
 
+    fn trial(&self, seen: Seen, segment: Bytes) -> Nanos {
+        let counted = Nanos::from_f64(TRIAL_SEGMENTS * segment.0 as f64 / self.rate.max(1.0) * 1e9);
+        (seen.min_rtt * TRIAL_ROUNDS).max(counted).clamp(TRIAL, TRIAL_MOST)
+    }
+
     fn judge(&mut self, rate: f64, seen: Seen, segment: Bytes) -> Step {
-        if rate < LOST * self.rate && self.enough.is_some() {
-            self.lost += 1;
-            return if self.lost > 1 { Step::Release } else { Step::Keep };
+        if rate * seen.rtt.as_secs_f64() > self.window * UNDER_WAY {
+            return Step::Keep;
         }
-        self.lost = 0;
+        let excess = seen.rtt.as_f64() / seen.min_rtt.as_f64();
+        // Round trips that stay long while a smaller window brings less are no queue of ours: the path became longer.
+        let longer = self.enough.is_some_and(|enough| enough > self.window) && rate < HOLDS * self.rate;
+        if excess <= ALLOWED || longer {
+            return self.judge_without_queue(rate, seen, segment);
+        }
+        self.rate += NEW * (rate - self.rate);
+        self.enough = Some(self.window);
+        let next = self.window * (WANTED / excess).max(SMALLER);
+        match self.small {
+            Some(small) if self.window <= small * SAME => Step::Keep,
+            Some(small) => self.offer(next.max(f64::midpoint(small, self.window)), seen, segment),
+            None => self.offer(next, seen, segment),
+        }
+    }
+
+    fn judge_without_queue(&mut self, rate: f64, seen: Seen, segment: Bytes) -> Step {
         if rate >= HOLDS * self.rate {
-            self.rate = self.rate.max(rate);
+            self.rate = self.rate.max(rate * HOLDS);
             self.enough = Some(self.window);
-            let excess = seen.rtt.as_f64() / seen.min_rtt.as_f64();
-            if excess <= ALLOWED {
-                return Step::Keep;
-            }
-            let next = match self.small {
-                Some(small) if self.window < small * SAME => return Step::Keep,
-                Some(small) => f64::midpoint(small, self.window),
-                None => self.window * (ALLOWED / excess).max(0.75),
-            };
-            return self.offer(next, seen, segment);
+            return Step::Keep;
         }
         self.small = Some(self.window);
         match self.enough {
             Some(enough) if enough > self.window * SAME => {
                 self.offer(f64::midpoint(self.window, enough), seen, segment)
             }
-            // What was enough is not any more, or is the same within what can be told.
-            Some(enough) => {
-                let next = enough.max(self.window) * SAME;
+            Some(enough) if enough > self.window => self.offer(enough, seen, segment),
+            // What was enough is not any more.
+            _ => {
                 self.enough = None;
-                self.offer(next, seen, segment)
+                self.offer(self.window * LARGER, seen, segment)
             }
-            None => self.offer(self.window * SAME * SAME, seen, segment),
         }
     }
 }
