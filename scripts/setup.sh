@@ -41,7 +41,7 @@ if ! [ -x /usr/sbin/clickhouse-server ] && apt-cache show clickhouse-server >/de
 fi
 
 # The generators of `make bench`, each left out where the system has none.
-for generator in ab:apache2-utils wrk:wrk ITGSend:d-itg; do
+for generator in ab:apache2-utils wrk:wrk ITGSend:d-itg iperf3:iperf3; do
 	command -v "${generator%%:*}" >/dev/null 2>&1 && continue
 	apt-cache show "${generator#*:}" >/dev/null 2>&1 && packages="$packages ${generator#*:}"
 done
