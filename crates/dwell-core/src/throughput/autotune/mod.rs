@@ -26,10 +26,10 @@ const FLAT: f64 = 0.05;
 /// A link is full where there is a queue: round trips longer than the least by this share of it.
 const QUEUED: f64 = 0.1;
 /// The round trip that a sized window may cost, over the least, and the one that it is sized for.
-const ALLOWED: f64 = 1.06;
-const WANTED: f64 = 1.03;
+const ALLOWED: f64 = 1.12;
+const WANTED: f64 = 1.08;
 /// A window holds the rate if what comes is at least this share of the flat rate.
-const HOLDS: f64 = 0.985;
+const HOLDS: f64 = 0.99;
 /// Windows closer than this are the same.
 const SAME: f64 = 1.03;
 /// A window is made larger by this, and smaller by no more than that.
