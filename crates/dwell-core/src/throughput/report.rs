@@ -58,7 +58,7 @@ fn goodput(run: &Transfer) -> Finding {
     }
     let value = run.received().bits() as f64 / seconds;
     let rates = steady_rates(run);
-    let spread = bootstrap::interval(&rates, RESAMPLES, 1, |rates| mean(rates));
+    let spread = bootstrap::interval(&rates, RESAMPLES, 1, mean);
     let factor = bootstrap::small_sample_factor(rates.len());
     match spread.filter(|_| factor.is_finite()) {
         Some(spread) => {

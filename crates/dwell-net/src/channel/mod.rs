@@ -6,6 +6,8 @@ mod timed;
 
 use crate::identity::{Identity, Peers, PublicKey};
 use crate::protocol::{self, GREETING, VERSION};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use pinned::{Pinned, certified};
 use rustls::crypto::ring;
 use rustls::pki_types::ServerName;
@@ -14,6 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timed::Timed;
@@ -198,6 +201,17 @@ impl Channel {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
         protocol::parse(&body).map_err(ChannelError::Protocol)
+    }
+
+    /// Whether the other end may still say something: neither end has closed or broken it.
+    #[must_use]
+    pub(crate) fn is_open(&self) -> bool {
+        let stream = match &self.tls {
+            Tls::Client(tls) => &tls.sock.stream,
+            Tls::Server(tls) => &tls.sock.stream,
+        };
+        let look = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        matches!(recv(stream.as_raw_fd(), &mut [0], look), Ok(1..) | Err(Errno::EAGAIN | Errno::EINTR))
     }
 
     /// Ends the channel at once: whatever was still to come on it would answer a question that nobody asks any more.

@@ -9,6 +9,8 @@ mod info;
 mod member;
 mod option;
 mod pump;
+mod receiving;
+mod sending;
 mod serve;
 mod tcp;
 pub mod udpst;

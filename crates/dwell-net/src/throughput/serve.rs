@@ -1,7 +1,8 @@
 //! The agent's end of connections for data.
 
 use super::member::{Order, Side};
-use super::pump::{receive_all, send_all};
+use super::receiving::receive_all;
+use super::sending::send_all;
 use crate::agent::Agent;
 use crate::channel::{Channel, ChannelError};
 use crate::facts;
@@ -32,11 +33,10 @@ pub(crate) fn serve(
     let side = match order.direction {
         Direction::Forward => {
             let spin = agent.config().before_stamp;
-            receive_all(&streams, order, spin).map(|samples| Side::Receiver { samples })
+            receive_all(&streams, order, spin, channel).map(|samples| Side::Receiver { samples })
         }
-        Direction::Reverse => {
-            send_all(&streams, order).map(|(samples, connection)| Side::Sender { samples, connection })
-        }
+        Direction::Reverse => send_all(&streams, order, channel)
+            .map(|(samples, connection)| Side::Sender { samples, connection }),
     };
     match side {
         Ok(side) => {

@@ -2,7 +2,8 @@
 
 use super::attach::introduce;
 use super::member::{Order, Side};
-use super::pump::{receive_all, send_all};
+use super::receiving::receive_all;
+use super::sending::send_all;
 use crate::channel::{Channel, ChannelError};
 use crate::enter::{CONTROL_PATIENCE, Entered, enter, unexpected};
 use crate::facts;
@@ -108,12 +109,10 @@ impl StreamPath {
         }
         self.expect(&Reply::Streaming)?;
         let ours = match order.direction {
-            Direction::Forward => {
-                send_all(&streams, &order).map(|(samples, connection)| Side::Sender { samples, connection })
-            }
-            Direction::Reverse => {
-                receive_all(&streams, &order, Nanos::ZERO).map(|samples| Side::Receiver { samples })
-            }
+            Direction::Forward => send_all(&streams, &order, &self.channel)
+                .map(|(samples, connection)| Side::Sender { samples, connection }),
+            Direction::Reverse => receive_all(&streams, &order, Nanos::ZERO, &self.channel)
+                .map(|samples| Side::Receiver { samples }),
         };
         // Where ours failed, the other end may know better why, but it need not answer at all.
         let theirs = match &ours {

@@ -123,7 +123,8 @@ impl Activation {
         read.u8();
         let first = Row::read(&mut read);
         let sub_interval = read.u16();
-        (read.u32(), read.u8());
+        read.u32();
+        read.u8();
         let parameters = Parameters {
             low,
             upper,

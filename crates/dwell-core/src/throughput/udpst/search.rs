@@ -161,7 +161,7 @@ impl Search {
         self.troubles = self.troubles.saturating_add(1);
         if self.index < FINE && self.troubles == u32::from(self.how.slow_after) {
             let back = usize::from(self.how.step) * BACK;
-            self.index = if self.index > back { self.index - back } else { 0 };
+            self.index = self.index.saturating_sub(back);
         } else if self.index > 0 {
             self.index -= 1;
             if algorithm == Algorithm::C {

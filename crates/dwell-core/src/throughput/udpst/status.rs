@@ -147,11 +147,13 @@ impl Status {
         };
         let (troubles, clock, variation) = (next(&mut read), read.u32() as i32, next(&mut read));
         let (round_trip, fresh) = (next(&mut read), read.u8() != 0);
-        (read.u8(), read.u16());
+        read.u8();
+        read.u16();
         let (micros, packets, bytes) = (read.u32(), read.u32(), read.u32());
         let trial = Trial { troubles, clock, variation, round_trip, fresh, micros, packets, bytes };
         let sent = read.stamp();
-        (read.u16(), read.u8());
+        read.u16();
+        read.u8();
         Ok(Self { action, deaf, sequence, row, sub_interval, last, trial, sent, auth: read.auth() })
     }
 }

@@ -3,7 +3,6 @@
 use super::ThroughputArgs;
 use super::tell::Measured;
 use crate::cli::Output;
-use crate::failure::bad_argument;
 use crate::screen::Progress;
 use crate::target::{Bed, On, load};
 use anyhow::{Result, anyhow};
@@ -12,6 +11,7 @@ use dwell_core::throughput::verdict::{Limit, verdict};
 use dwell_core::throughput::{Transfer, report};
 use dwell_core::{Bytes, Circumstances, Effort, Nanos};
 use dwell_net::ConnectConfig;
+use dwell_net::protocol::PORT;
 use dwell_net::throughput::{Order, StreamPath};
 use dwell_store::{Found, Header, RecordWriter};
 use std::path::Path;
@@ -21,9 +21,6 @@ const TRIAL: Nanos = Nanos::from_millis(2_000);
 
 /// Measures what was asked for.
 pub(super) fn measure(args: &ThroughputArgs, output: &Output) -> Result<Measured> {
-    if let Some(file) = output.record.as_deref().filter(|file| file.exists()) {
-        return Err(bad_argument(anyhow!("{}: exists already; give another name", file.display())));
-    }
     let (trials, run, circumstances) = match args.on {
         On::Kernel => {
             let scenario = load(Path::new(&args.host))?;
@@ -34,11 +31,8 @@ pub(super) fn measure(args: &ThroughputArgs, output: &Output) -> Result<Measured
             (trials, run, lab.told(live))
         }
         On::Live | On::Sim => {
-            if args.host.ends_with(".toml") && Path::new(&args.host).exists() {
-                return Err(bad_argument(anyhow!("{} is a scenario file; add --on kernel", args.host)));
-            }
             let config = ConnectConfig {
-                port: args.port,
+                port: args.port.unwrap_or(PORT),
                 ..ConnectConfig::new(&args.host, args.identity.load()?, args.identity.peers()?)
             };
             runs(args, &config)?

@@ -1,0 +1,81 @@
+//! Throughput between two hosts of a lab. Bounds are those that hold on a loaded machine: what a link cannot carry never
+//! arrives, what it carries may be less where the machine is short of time.
+
+use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::{Parameters, capacity};
+use dwell_core::{Bytes, Direction, Nanos, Quantity};
+use dwell_lab::{Lab, LabError, LabOptions};
+use dwell_net::throughput::udpst::{UdpstConfig, UdpstServer, UdpstServerConfig, measure};
+use dwell_net::throughput::{Order, StreamPath};
+use dwell_sim::Scenario;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A link of 20 Mb/s with 10 ms of round trip and a queue of 200 ms; `None` where the system refuses namespaces.
+fn lab() -> Option<Lab> {
+    let text = "name = 'slow'\n[[links]]\nrate = '1 Gb/s'\npropagation = '5 ms'\n\
+                [[links]]\nrate = '20 Mb/s'\npropagation = '0 us'\nqueue = '500000 B'\n";
+    match Lab::up(&Scenario::parse("test.toml", text).unwrap(), LabOptions::default()) {
+        Err(error @ LabError::Refused { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+fn run(lab: &Lab, autotune: bool) -> Transfer {
+    let order = Order {
+        token: [0; 16],
+        direction: Direction::Forward,
+        connections: 1,
+        duration: Nanos::from_secs(4),
+        congestion: Some("reno".to_owned()),
+        autotune,
+        window: None,
+    };
+    lab.at_source(|config| StreamPath::connect(config).unwrap().run(&order).unwrap()).unwrap()
+}
+
+/// The median round trip of the last second.
+fn late_round_trip(run: &Transfer) -> f64 {
+    let rtts: Vec<f64> = run.rtts(run.span() - Nanos::from_secs(1), Nanos::MAX).collect();
+    dwell_core::stats::quantile::median(&rtts).unwrap()
+}
+
+#[test]
+fn tcp_fills_a_slow_link_and_sobas_does_it_without_the_queue() {
+    let Some(lab) = lab() else { return };
+    let (free, tuned) = (run(&lab, false), run(&lab, true));
+    for run in [&free, &tuned] {
+        // Of 1538 bytes on Ethernet 1448 are payload.
+        let share = run.later_rate().0 as f64 / (20e6 * 1448.0 / 1538.0);
+        assert!((0.7..1.02).contains(&share), "{share}");
+    }
+    let window = tuned.receiver.last().unwrap().connections[0].window;
+    assert!(window.is_some_and(|window| window < Bytes(100_000)), "{window:?}");
+    let (free, tuned) = (late_round_trip(&free), late_round_trip(&tuned));
+    assert!(tuned < 0.5 * free, "{tuned} with SOBAS, {free} without");
+}
+
+#[test]
+fn udpst_finds_what_a_slow_link_carries() {
+    let Some(lab) = lab() else { return };
+    let listen = SocketAddr::new(lab.agent_address(), 24_601);
+    let config = UdpstServerConfig { listen, secret: None, tests: 1 };
+    let server = lab.at_destination(|| UdpstServer::bind(config)).unwrap().unwrap();
+    let stop = AtomicBool::new(false);
+    let tested = std::thread::scope(|scope| {
+        scope.spawn(|| lab.at_destination(|| server.serve(&stop)));
+        let parameters = Parameters { test: 4, ..Parameters::default() };
+        let (host, port, direction) = (listen.ip().to_string(), listen.port(), Direction::Forward);
+        let config = UdpstConfig { host, port, secret: None, direction, parameters };
+        let tested = lab.at_source(|_| measure(&config));
+        stop.store(true, Ordering::Relaxed);
+        tested
+    });
+    let (report, verdict) = capacity::report(&tested.unwrap().unwrap());
+    let found = report.finding(Quantity::IpCapacity).estimate().unwrap();
+    // Of 1288 bytes on Ethernet 1250 are IP's.
+    assert!((14e6..20e6).contains(&found), "{found}: {}", verdict.reason);
+}

@@ -1,0 +1,146 @@
+//! The end that sends.
+
+use super::cores::{Cores, Thread};
+use super::info::Info;
+use super::member::Order;
+use super::pump::{BLOCK, Ending, GLANCE, LOOK, Progress, STALL, host, note, seconds, still_open, threads};
+use crate::channel::Channel;
+use crate::clock;
+use dwell_core::Bytes;
+use dwell_core::throughput::{Connection, Sender, SenderSample, Threads};
+use nix::sys::socket::{MsgFlags, recv, setsockopt};
+use std::io::{self, ErrorKind, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender as Tell};
+
+/// Sends until the other end has counted long enough and closes.
+///
+/// # Errors
+/// When it closes before that, or takes nothing any more.
+pub(super) fn send_all(
+    streams: &[TcpStream],
+    order: &Order,
+    channel: &Channel,
+) -> io::Result<(Vec<SenderSample>, Connection)> {
+    let connection = prepare(streams, order)?;
+    let progress: Vec<Progress> = streams.iter().map(|_| Progress::default()).collect();
+    let stop = AtomicBool::new(false);
+    let samples = std::thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        for (index, (stream, progress)) in streams.iter().zip(&progress).enumerate() {
+            let (tell, stop) = (tell.clone(), &stop);
+            scope.spawn(move || feed(stream, progress, stop, &tell, index));
+        }
+        let threads = threads(&told, streams.len());
+        let samples = watch_sending(streams, &progress, &threads, order, channel);
+        stop.store(true, Ordering::Relaxed);
+        for stream in streams {
+            // One that is closed already is as good.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        samples
+    })?;
+    Ok((samples, connection))
+}
+
+fn prepare(streams: &[TcpStream], order: &Order) -> io::Result<Connection> {
+    let mut told = Connection::default();
+    for stream in streams {
+        stream.set_write_timeout(Some(GLANCE))?;
+        if let Some(name) = &order.congestion {
+            let set = setsockopt(stream, nix::sys::socket::sockopt::TcpCongestion, &name.into());
+            set.map_err(|error| io::Error::other(format!("no congestion control {name} here: {error}")))?;
+        }
+        let congestion = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::TcpCongestion)?;
+        let info = Info::of(stream.as_fd())?;
+        let ip = if stream.peer_addr()?.ip().to_canonical().is_ipv4() { 20 } else { 40 };
+        told = Connection {
+            congestion: congestion.to_string_lossy().trim_end_matches('\0').to_owned(),
+            segment: Bytes(info.segment()),
+            headers: Bytes(ip + 20 + if info.timestamps() { 12 } else { 0 }),
+        };
+    }
+    Ok(told)
+}
+
+fn feed(
+    mut stream: &TcpStream,
+    progress: &Progress,
+    stop: &AtomicBool,
+    tell: &Tell<(usize, Thread)>,
+    index: usize,
+) {
+    let _ending = Ending(progress);
+    let _ = tell.send((index, Thread::current()));
+    let block = vec![0; BLOCK];
+    while !stop.load(Ordering::Relaxed) {
+        match stream.write(&block) {
+            Ok(written) => {
+                progress.bytes.fetch_add(written as u64, Ordering::Relaxed);
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // The other end has enough, or is gone: the watching thread can tell.
+            Err(_) => return,
+        }
+    }
+}
+
+fn watch_sending(
+    streams: &[TcpStream],
+    progress: &[Progress],
+    threads: &[Option<Thread>],
+    order: &Order,
+    channel: &Channel,
+) -> io::Result<Vec<SenderSample>> {
+    let (mut samples, mut cores) = (Vec::new(), Cores::default());
+    cores.since_before();
+    let mut known = vec![Threads::default(); streams.len()];
+    let began = clock::monotonic();
+    let (mut moved, mut moved_at) = (0, began);
+    let mut next = began;
+    let mut pulses = [0; 256];
+    loop {
+        let at = clock::monotonic() - began;
+        let over = progress.iter().any(|one| one.ended.load(Ordering::Relaxed));
+        if over && at < order.duration {
+            return Err(io::Error::new(
+                ErrorKind::ConnectionAborted,
+                format!("the receiver closed after {} of {}", seconds(at), seconds(order.duration)),
+            ));
+        }
+        if over {
+            return Ok(samples);
+        }
+        still_open(channel, at)?;
+        let bytes = progress.iter().map(|one| one.bytes.load(Ordering::Relaxed)).sum::<u64>();
+        if bytes > moved {
+            (moved, moved_at) = (bytes, clock::monotonic());
+        }
+        // What the socket buffer holds may be under way for long.
+        let late = at - order.duration > STALL;
+        if late || (clock::monotonic() - moved_at > STALL && acknowledged_nothing(streams, &samples)) {
+            let what = format!("the receiver took nothing for {} after {}", seconds(STALL), seconds(at));
+            return Err(io::Error::new(ErrorKind::TimedOut, what));
+        }
+        let mut connections = Vec::with_capacity(streams.len());
+        for (index, stream) in streams.iter().enumerate() {
+            // The receiver's pulses have done their work.
+            let _ = recv(stream.as_raw_fd(), &mut pulses, MsgFlags::MSG_DONTWAIT);
+            let told = Info::of(stream.as_fd())?.sender();
+            connections.push(Sender { thread: note(threads[index], &mut known[index]), ..told });
+        }
+        let host = host(&mut cores, samples.is_empty());
+        samples.push(SenderSample { at, connections, host });
+        next += LOOK;
+        clock::wait_until(next.max(clock::monotonic()));
+    }
+}
+
+/// Whether the last looks saw no segment leave.
+fn acknowledged_nothing(streams: &[TcpStream], samples: &[SenderSample]) -> bool {
+    let Some(last) = samples.last() else { return false };
+    let now = streams.iter().filter_map(|stream| Info::of(stream.as_fd()).ok());
+    now.map(|info| info.sender().segments).eq(last.connections.iter().map(|one| one.segments))
+}
