@@ -30,6 +30,8 @@ pub mod inside;
 
 pub mod tcp;
 
+pub mod throughput;
+
 mod circumstances;
 pub mod clock;
 pub mod coalescence;

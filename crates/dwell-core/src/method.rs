@@ -1,7 +1,8 @@
 //! The one idea: a method is a pure state machine over packet trains, and a path is whatever carries them.
 
 use crate::report::Report;
-use crate::train::{Departure, Fleet, Observation, Passage, PathFacts};
+use crate::train::{Departure, Direction, Fleet, Observation, Passage, PathFacts};
+use crate::truth::Reading;
 use crate::unit::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,15 @@ pub trait Path {
     /// # Errors
     /// When the path can carry nothing any more; losing packets is not an error.
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, Self::Error>;
+
+    /// What the counters of the links of one way say now: the truth for those who judge, where there is any. Methods
+    /// never see it.
+    ///
+    /// # Errors
+    /// When there are counters that cannot be read.
+    fn reading(&mut self, _way: Direction) -> Result<Option<Reading>, Self::Error> {
+        Ok(None)
+    }
 }
 
 /// How much of the end link probes may take.

@@ -294,6 +294,14 @@ pub enum Quantity {
     TightLinkCapacity,
     /// ADR: the rate at which long trains sent back to back arrive. Neither what is free nor what the narrow link carries.
     DispersionRate,
+    /// The rate at which a program reads what TCP connections bring it: payload alone.
+    Throughput,
+    /// The same in IP packets, headers and all.
+    IpThroughput,
+    /// Of TCP's segments, the share that was sent again.
+    Retransmitted,
+    /// Maximum IP-layer capacity (RFC 9097, section 6): the most that arrived in one sub-interval, in IP packets.
+    IpCapacity,
 }
 
 impl Quantity {
@@ -341,6 +349,10 @@ impl Quantity {
             Self::AveragingTime => "averaging_time",
             Self::TightLinkCapacity => "tight_link_capacity",
             Self::DispersionRate => "dispersion_rate",
+            Self::Throughput => "throughput",
+            Self::IpThroughput => "ip_throughput",
+            Self::Retransmitted => "retransmitted",
+            Self::IpCapacity => "ip_capacity",
         }
     }
 }

@@ -3,10 +3,11 @@
 
 use crate::error::LabError;
 use crate::namespace::Worker;
+use crate::way::Way;
 use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
 use dwell_net::{clock, place};
-use dwell_sim::{CrossSpec, Flow, LinkSpec};
+use dwell_sim::{CrossSpec, Flow};
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,20 +34,20 @@ pub(crate) fn sinks(wiring: &Wiring) -> Result<Vec<UdpSocket>, LabError> {
     (0..wiring.nodes.len()).map(open).collect()
 }
 
-/// Starts one generator, from the node of link `index` to the node where the traffic leaves. `None`: it offers
-/// nothing.
+/// Starts one generator, from the node where link `index` of `way` begins to the node where the traffic leaves. `None`:
+/// it offers nothing.
 pub(crate) fn start(
     wiring: &Wiring,
+    way: Way<'_>,
     index: usize,
-    link: &LinkSpec,
     cross: &CrossSpec,
     seed: u64,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Worker<()>>, LabError> {
-    let Some(flow) = Flow::new(cross, link, seed) else { return Ok(None) };
-    let leaves = (index + cross.hops.max(1)).min(wiring.nodes.len() - 1);
-    let (from, to) = (Place::node(index)?.ipv4(), Place::node(leaves)?.ipv4());
-    let socket = wiring.nodes[index].within(|| {
+    let Some(flow) = Flow::new(cross, &way.links[index], seed) else { return Ok(None) };
+    let [enters, leaves] = way.ends(index, cross.hops);
+    let (from, to) = (Place::node(enters)?.ipv4(), Place::node(leaves)?.ipv4());
+    let socket = wiring.nodes[enters].within(|| {
         let socket =
             UdpSocket::bind((from, 0)).map_err(LabError::system("open a source of cross traffic"))?;
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
@@ -54,7 +55,7 @@ pub(crate) fn start(
     })?;
     let generator = Generator { socket, flow };
     let stop = Arc::clone(stop);
-    wiring.nodes[index]
+    wiring.nodes[enters]
         .spawn("cross traffic", move || {
             generator.run(&stop);
             Ok(())

@@ -10,6 +10,7 @@ use crate::error::LabError;
 use crate::lane::{CROSS_PERIOD, Carried, Frame, Lane};
 use crate::nic_stage::NicStage;
 use crate::pace::{Lead, SpinBudget, oversleep, sleep_on};
+use dwell_core::truth::Reading;
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_net::PacketSocket;
 use dwell_net::clock;
@@ -20,7 +21,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 /// The bit of a hardware address's first byte that tells a group.
 const GROUP: u8 = 1;
@@ -36,6 +38,9 @@ const HOT_STRETCH: Nanos = Nanos(5_000);
 
 /// How often an idle forwarder looks whether it shall stop.
 const PATIENCE: Nanos = Nanos::from_millis(20);
+
+/// How long the forwarder may take to say what its links carried.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The longest nap after a frame came.
 const LONGEST_NAP: Nanos = Nanos(500_000);
@@ -77,9 +82,18 @@ pub(crate) struct Watch {
     pub(crate) record: AtomicBool,
     frames: Mutex<Vec<Carried>>,
     tally: Mutex<Tally>,
+    /// Who wants to know what the links carried, and by which largest packet.
+    asks: Mutex<Vec<(Direction, Bytes, mpsc::Sender<Reading>)>>,
 }
 
 impl Watch {
+    /// What the links of one way carried up to now.
+    pub(crate) fn reading(&self, way: Direction, largest: Bytes) -> Result<Reading, LabError> {
+        let (tell, told) = mpsc::channel();
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner).push((way, largest, tell));
+        told.recv_timeout(ANSWER_WITHIN).map_err(|_| LabError::Ended { role: "forwarder" })
+    }
+
     pub(crate) fn tally(&self) -> Tally {
         *self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,6 +198,7 @@ impl<'w> Forwarder<'w> {
                 self.take_arrivals(lane)?;
                 self.decide(lane);
             }
+            self.tell_readings();
             let now = self.now();
             match self.next_departure() {
                 Some(next) if next.begin - now <= HOT_STRETCH => self.depart(next),
@@ -192,6 +207,19 @@ impl<'w> Forwarder<'w> {
             }
         }
         Ok(())
+    }
+
+    /// Answers those who asked what the links carried.
+    fn tell_readings(&mut self) {
+        let Ok(mut asks) = self.watch.asks.try_lock() else { return };
+        if asks.is_empty() {
+            return;
+        }
+        let now = self.now();
+        for (way, largest, tell) in asks.drain(..) {
+            let lane = &mut self.lanes[usize::from(way == Direction::Reverse)];
+            let _ = tell.send(lane.reading(now, largest));
+        }
     }
 
     /// Brings the frames that came by a lane's port into its engine.

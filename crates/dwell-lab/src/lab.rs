@@ -3,7 +3,7 @@
 use crate::answering::AnsweringLabPath;
 use crate::check::{LabCheck, check};
 use crate::error::LabError;
-use crate::namespace::Worker;
+use crate::namespace::{Namespace, Worker};
 use crate::nic_stage::{description, has_nic, settings};
 use crate::path::LabPath;
 use crate::placement::Cores;
@@ -94,17 +94,7 @@ impl Lab {
     /// When no session comes about over a path that loses too much, or is too slow.
     pub fn connect(&self) -> Result<LabPath, LabError> {
         let inner = &self.inner;
-        let config = ConnectConfig {
-            port: inner.address.port(),
-            core: Some(inner.testbed.cores.sender),
-            real_time: true,
-            ..ConnectConfig::new(
-                &inner.address.ip().to_string(),
-                inner.client.clone(),
-                Peers::only(inner.server.public_key()),
-            )
-        };
-        LabPath::connect(Arc::clone(inner), config)
+        LabPath::connect(Arc::clone(inner), inner.connect_config())
     }
 
     /// Asks the far end's kernel, which answers by itself. The lab lives on as long as one of its paths does.
@@ -113,6 +103,35 @@ impl Lab {
     /// When it does not answer, over a path that loses too much.
     pub fn ask(&self, request: Request) -> Result<AnsweringLabPath, LabError> {
         AnsweringLabPath::connect(Arc::clone(&self.inner), self.inner.address.ip().to_string(), request)
+    }
+
+    /// Does some work at its source: sockets that it opens are the source's. It is told how the agent is reached.
+    ///
+    /// # Errors
+    /// When the lab itself fails meanwhile.
+    pub fn at_source<T: Send>(&self, work: impl FnOnce(&ConnectConfig) -> T + Send) -> Result<T, LabError> {
+        let config = self.inner.connect_config();
+        self.at(&self.inner.testbed.wiring.source, || work(&config))
+    }
+
+    /// Does some work at its destination, beside the agent.
+    ///
+    /// # Errors
+    /// When the lab itself fails meanwhile.
+    pub fn at_destination<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        self.at(&self.inner.testbed.wiring.destination, work)
+    }
+
+    fn at<T: Send>(&self, place: &Namespace, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        let done = place.within(|| Ok(work()));
+        self.inner.testbed.failure().map_or(done, Err)
+    }
+
+    /// What two live hosts told, as this lab's.
+    #[must_use]
+    pub fn told(&self, live: Circumstances) -> Circumstances {
+        let notes = self.inner.notes();
+        self.inner.with_nics(Circumstances { world: "lab".to_owned(), notes, ..live })
     }
 
     /// What carries its packets.
@@ -144,6 +163,20 @@ impl Lab {
 }
 
 impl Inner {
+    /// How its agent is reached from the source.
+    fn connect_config(&self) -> ConnectConfig {
+        ConnectConfig {
+            port: self.address.port(),
+            core: Some(self.testbed.cores.sender),
+            real_time: true,
+            ..ConnectConfig::new(
+                &self.address.ip().to_string(),
+                self.client.clone(),
+                Peers::only(self.server.public_key()),
+            )
+        }
+    }
+
     /// `told`, with the settings of the hosts' NICs.
     pub(crate) fn with_nics(&self, mut told: Circumstances) -> Circumstances {
         let Scenario { source, destination, .. } = &self.scenario;

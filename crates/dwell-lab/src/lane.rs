@@ -2,6 +2,7 @@
 //! NIC, and the NIC when it is handed to that host's kernel.
 
 use crate::nic_stage::NicStage;
+use dwell_core::truth::Reading;
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_sim::nic::{Delivery, Nic};
 use dwell_sim::{LinkSpec, Network, Outcome};
@@ -162,8 +163,7 @@ impl Lane {
             self.advanced = at;
         }
         if self.has_cross && now - self.advanced > CROSS_PERIOD {
-            self.advanced = now - CROSS_PERIOD / 2;
-            self.network.advance(self.advanced, &mut self.outcomes);
+            self.catch_up(now);
         }
         for outcome in self.outcomes.drain(..) {
             match outcome {
@@ -176,6 +176,18 @@ impl Lane {
                 Outcome::Lost { key, .. } => lost.extend(self.frames.remove(&key)),
             }
         }
+    }
+
+    /// What the links carried up to `now`, or shortly before.
+    pub(crate) fn reading(&mut self, now: Nanos, largest: Bytes) -> Reading {
+        self.catch_up(now);
+        self.network.reading(now, largest)
+    }
+
+    /// Takes the engine as far as no frame can still be on its way to it.
+    fn catch_up(&mut self, now: Nanos) {
+        self.advanced = self.advanced.max(now - CROSS_PERIOD / 2);
+        self.network.advance(self.advanced, &mut self.outcomes);
     }
 
     /// Lets what is due at the NIC up to `until` reach it. Before `soonest` nothing can be handed over any more.

@@ -19,6 +19,7 @@ mod check;
 mod check_nic;
 mod check_table;
 mod client;
+mod counters;
 mod cross;
 mod echo_lab;
 mod error;
@@ -41,6 +42,7 @@ mod testbed;
 mod user;
 mod verdict;
 mod watch;
+mod way;
 mod wiring;
 
 pub use answering::AnsweringLabPath;

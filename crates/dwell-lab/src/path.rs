@@ -5,6 +5,7 @@ use crate::error::LabError;
 use crate::lab::Inner;
 use crate::lane::{Arrival, Carried};
 use crate::nic_stage::has_nic;
+use dwell_core::truth::Reading;
 use dwell_core::{
     Circumstances, Direction, Fate, Fleet, Nanos, PacketTruth, Passage, Path, PathFacts, Stamps,
 };
@@ -66,6 +67,11 @@ impl Path for LabPath {
     fn facts(&self) -> PathFacts {
         let resolution = self.client.inner.scenario.destination.clock.resolution;
         PathFacts { resolution: resolution.max(self.client.facts.resolution), ..self.client.facts }
+    }
+
+    fn reading(&mut self, way: Direction) -> Result<Option<Reading>, LabError> {
+        let inner = &self.client.inner;
+        inner.testbed.reading(&inner.scenario, way)
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, LabError> {

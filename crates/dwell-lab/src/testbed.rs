@@ -2,6 +2,7 @@
 
 use crate::awake::Awake;
 use crate::carrying::Carrying;
+use crate::counters::Counters;
 use crate::cross;
 use crate::error::LabError;
 use crate::forwarder::{Tally, Watch};
@@ -10,8 +11,10 @@ use crate::namespace::Worker;
 use crate::nic_stage::{self, has_nic};
 use crate::placement::{Cores, Role, settle};
 use crate::shaper;
+use crate::way::Way;
 use crate::wiring::{DOWN_PORT, HOST_PORT, UP_PORT, Wiring};
-use dwell_core::Nanos;
+use dwell_core::truth::Reading;
+use dwell_core::{Direction, Nanos};
 use dwell_net::PacketSocket;
 use dwell_sim::{Carrier, LinkSpec, Scenario};
 use serde::{Deserialize, Serialize};
@@ -61,6 +64,17 @@ impl fmt::Display for Carriage {
     }
 }
 
+fn ways<'a>(scenario: &'a Scenario, reverse: &'a [LinkSpec]) -> [Way<'a>; 2] {
+    let forward = Way { direction: Direction::Forward, links: &scenario.links };
+    [forward, Way { direction: Direction::Reverse, links: reverse }]
+}
+
+/// Whether real cross traffic travels this way: on the way back only where the scenario writes that way out, for two
+/// generators for each flow are more than a small machine carries.
+fn is_loaded(scenario: &Scenario, way: Direction) -> bool {
+    way == Direction::Forward || scenario.reverse.is_some()
+}
+
 /// Whether packets pass the link untouched. (Cross traffic on a link without rate delays nobody.)
 fn does_nothing(link: &LinkSpec) -> bool {
     link.rate.is_none() && only_shapes(link)
@@ -93,6 +107,8 @@ pub(crate) struct Testbed {
     workers: Mutex<Vec<Worker<()>>>,
     /// What it takes nobody else wanted.
     _awake: Awake,
+    /// Of its interfaces, where the kernel carries.
+    counters: Option<Counters>,
     /// Held open for cross traffic.
     _sinks: Vec<UdpSocket>,
 }
@@ -127,6 +143,7 @@ impl Testbed {
             stop: Arc::default(),
             workers: Mutex::default(),
             _awake: awake,
+            counters: None,
             _sinks: Vec::new(),
         };
         match carriage {
@@ -186,21 +203,46 @@ impl Testbed {
         for index in 0..self.wiring.nodes.len() {
             self.wiring.bridge(index)?;
         }
-        for (index, link) in scenario.links.iter().enumerate() {
-            shaper::shape(&self.wiring.nodes[index], DOWN_PORT, link, carrier, mtu)?;
-        }
-        for (index, link) in reverse.iter().rev().enumerate() {
-            shaper::shape(&self.wiring.nodes[index], UP_PORT, link, carrier, mtu)?;
+        let ways = ways(scenario, reverse);
+        for way in &ways {
+            for (index, link) in way.links.iter().enumerate() {
+                let [node, _] = way.ends(index, 1);
+                shaper::shape(&self.wiring.nodes[node], way.port(), link, carrier, mtu)?;
+            }
         }
         self._sinks = cross::sinks(&self.wiring)?;
-        for (index, link) in scenario.links.iter().enumerate() {
-            for (number, spec) in link.cross.iter().enumerate() {
-                let seed = seed ^ ((index as u64) << 32 | number as u64);
-                let started = cross::start(&self.wiring, index, link, spec, seed, &self.stop)?;
-                self.workers().extend(started);
+        self.counters = Some(Counters::open(&self.wiring)?);
+        for (way, part) in ways.into_iter().zip([0, 1 << 63]) {
+            if !is_loaded(scenario, way.direction) {
+                continue;
+            }
+            for (index, link) in way.links.iter().enumerate() {
+                for (number, spec) in link.cross.iter().enumerate() {
+                    let seed = seed ^ (part | (index as u64) << 32 | number as u64);
+                    let started = cross::start(&self.wiring, way, index, spec, seed, &self.stop)?;
+                    self.workers().extend(started);
+                }
             }
         }
         Ok(())
+    }
+
+    /// What the links of one way of `scenario` carried up to now; `None`: nothing here is limited.
+    pub(crate) fn reading(
+        &self,
+        scenario: &Scenario,
+        direction: Direction,
+    ) -> Result<Option<Reading>, LabError> {
+        if let Some(watch) = &self.watch {
+            return watch.reading(direction, scenario.max_size()).map(Some);
+        }
+        let Some(counters) = &self.counters else { return Ok(None) };
+        let reverse = scenario.reverse_links();
+        let [forward, reverse] = ways(scenario, &reverse);
+        let [way, other] =
+            if direction == Direction::Forward { [forward, reverse] } else { [reverse, forward] };
+        let alone = !(other.has_cross() && is_loaded(scenario, other.direction));
+        counters.reading(way, alone).map(Some)
     }
 
     /// What is worse here than it could be, and why.

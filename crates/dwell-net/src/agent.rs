@@ -10,9 +10,10 @@ use crate::protocol::{Limits, PORT, Refusal, Reply};
 use crate::reception::{GLANCE, Receives, Reception, ReceptionConfig, ReceptionEvent};
 use crate::session::Session;
 use crate::socket::ProbeSocket;
+use crate::throughput::{self, Arrivals};
 use dwell_core::{Direction, Nanos};
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -108,6 +109,7 @@ pub struct Agent {
     reception: Reception,
     probes: Mutex<ProbeSocket>,
     hellos: Mutex<Hellos>,
+    arrivals: Mutex<Arrivals>,
 }
 
 impl Agent {
@@ -132,6 +134,7 @@ impl Agent {
                         reception,
                         probes: Mutex::new(probes),
                         hellos: Mutex::default(),
+                        arrivals: Mutex::default(),
                     });
                 }
                 Err(_) if attempts > 0 => {}
@@ -200,6 +203,11 @@ impl Agent {
         Placement { core: self.config.core, real_time: self.config.real_time }
     }
 
+    /// Which sessions wait for TCP connections.
+    pub(crate) fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Which sessions wait for their hello packet.
     pub(crate) fn hellos(&self) -> MutexGuard<'_, Hellos> {
         self.hellos.lock().unwrap_or_else(PoisonError::into_inner)
@@ -207,6 +215,10 @@ impl Agent {
 }
 
 impl Receives for Agent {
+    fn take(&self, stream: TcpStream) -> io::Result<Option<TcpStream>> {
+        throughput::take(self, stream)
+    }
+
     fn refuse(&self, channel: &mut Channel, refusal: Refusal) {
         // Who has gone already need not be told.
         let _ = channel.send(&Reply::Refused(refusal));

@@ -3,6 +3,7 @@
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::enter::{CONTROL_PATIENCE, Entered, enter, unexpected};
 use crate::facts;
 use crate::live::ConnectConfig;
 use crate::live_error::{ConnectError, Host, LiveError};
@@ -10,11 +11,11 @@ use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
 use crate::protocol::{Announcement, ClockReading, Limits, Reply, Request};
-use crate::socket::{ProbeSocket, canonical};
+use crate::socket::ProbeSocket;
 use dwell_core::{Arrival, Departure, Direction, Fate, HostFacts, Nanos, Observation, Passage, Stamps};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -55,25 +56,8 @@ pub(crate) enum CarryError {
 
 impl Link {
     pub(crate) fn open(config: &ConnectConfig) -> Result<Self, ConnectError> {
-        let (stream, address) = reach(config)?;
-        let local = stream.local_addr().map_err(ConnectError::ThisHost)?;
+        let Entered { mut channel, address, local, welcome } = enter(config)?;
         let failed = |source| ConnectError::Channel { address, source };
-        let mut channel =
-            Channel::connect(stream, &config.identity, &config.expected).map_err(|error| match error {
-                ChannelError::Stranger(presented) => {
-                    ConnectError::WrongKey { address, presented, expected: config.expected.clone() }
-                }
-                ChannelError::Unknown => {
-                    ConnectError::NotAPeer { address, key: config.identity.public_key() }
-                }
-                ChannelError::Version { theirs } => ConnectError::Version { address, theirs },
-                other => failed(other),
-            })?;
-        let welcome = match channel.receive(CONTROL_PATIENCE).map_err(failed)? {
-            Reply::Welcome(welcome) => *welcome,
-            Reply::Refused(refusal) => return Err(ConnectError::Refused { address, refusal }),
-            other => return Err(failed(unexpected(&other))),
-        };
         let round_trip = round_trip(&mut channel).map_err(failed)?;
 
         let mut key = [0; 16];
@@ -283,28 +267,6 @@ impl Given {
     }
 }
 
-/// How long an agent may think about a request.
-const CONTROL_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Connects to the first of the host's addresses that answers.
-fn reach(config: &ConnectConfig) -> Result<(TcpStream, SocketAddr), ConnectError> {
-    let unknown = |source| ConnectError::UnknownHost { host: config.host.clone(), source };
-    let host = config.host.trim_start_matches('[').trim_end_matches(']');
-    let addresses: Vec<SocketAddr> =
-        (host, config.port).to_socket_addrs().map_err(unknown)?.map(canonical).collect();
-    let mut last = unknown(io::Error::other("it has no address"));
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, config.patience) {
-            Ok(stream) => return Ok((stream, address)),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                last = ConnectError::NoAgent { address };
-            }
-            Err(source) => last = ConnectError::Unreachable { address, source },
-        }
-    }
-    Err(last)
-}
-
 fn round_trip(channel: &mut Channel) -> Result<Nanos, ChannelError> {
     let mut least = Nanos::MAX;
     for _ in 0..3 {
@@ -368,12 +330,6 @@ fn prove(channel: &mut Channel, prober: &Prober, round_trip: Nanos) -> Result<bo
         }
     }
     Ok(false)
-}
-
-fn unexpected(reply: &Reply) -> ChannelError {
-    let name = format!("{reply:?}");
-    let name = name.split([' ', '(']).next().unwrap_or_default();
-    ChannelError::Protocol(format!("{name} is no answer to what was asked"))
 }
 
 /// An answer that is not the one hoped for.

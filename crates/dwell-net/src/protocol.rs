@@ -2,6 +2,7 @@
 //! bytes, little endian, then one message in postcard's form.
 
 use crate::prober::Seen;
+use crate::throughput::{Order, Side};
 use dwell_core::{Departure, Direction, HostFacts, Nanos, Stamps};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 /// Version of the protocol that this program speaks.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// The first bytes on a channel in each direction: `DWELL`, a zero, and the version, big endian. These eight bytes
 /// keep their form in all versions.
@@ -91,6 +92,9 @@ pub enum Request {
     Alive,
     /// No more.
     Bye,
+    /// TCP connections for data are about to come: say `Expecting`, `Streaming` when all are there, and `Streamed` with
+    /// what was seen when they have ended.
+    Stream(Order),
 }
 
 /// A fleet, before it is sent.
@@ -113,7 +117,7 @@ impl Announcement {
 }
 
 /// What the agent says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// First of all: what it allows.
     Welcome(Box<Welcome>),
@@ -155,6 +159,17 @@ pub enum Reply {
     Alive,
     /// It will not.
     Refused(Refusal),
+    /// It waits for the announced TCP connections.
+    Expecting,
+    /// They are there.
+    Streaming,
+    /// They have ended.
+    Streamed {
+        /// What was seen.
+        side: Box<Side>,
+        /// What the agent tells of its host.
+        facts: Box<HostFacts>,
+    },
 }
 
 /// The agent's first words.
@@ -206,8 +221,10 @@ pub struct Limits {
     pub bytes_per_second: u64,
     /// Packets each second, in the same way.
     pub packets_per_second: u64,
-    /// The longest fleet.
+    /// The longest fleet, and the longest that TCP connections for data may last.
     pub fleet_duration: Nanos,
+    /// TCP connections for data of one session: congestion control is what limits their rate.
+    pub streams: u32,
 }
 
 impl Default for Limits {
@@ -219,6 +236,7 @@ impl Default for Limits {
             bytes_per_second: 125_000_000,
             packets_per_second: 200_000,
             fleet_duration: Nanos::from_secs(120),
+            streams: 64,
         }
     }
 }

@@ -85,6 +85,14 @@ impl fmt::Display for ReceptionEvent {
 
 /// Who receives those that were let in.
 pub trait Receives: Sync {
+    /// Takes a connection that is no control channel; otherwise gives it back.
+    ///
+    /// # Errors
+    /// When it ends before it says what it is.
+    fn take(&self, stream: TcpStream) -> io::Result<Option<TcpStream>> {
+        Ok(Some(stream))
+    }
+
     /// Tells a peer that it cannot stay.
     fn refuse(&self, channel: &mut Channel, refusal: Refusal);
 
@@ -205,6 +213,11 @@ impl Reception {
     /// One connection, from its handshake to its end.
     fn attend(&self, host: &dyn Receives, number: u64, stream: TcpStream, from: SocketAddr) {
         let local = stream.local_addr();
+        let stream = match host.take(stream) {
+            Ok(Some(stream)) => stream,
+            Ok(None) => return,
+            Err(why) => return self.tell(ReceptionEvent::TurnedAway { from, why: why.to_string() }),
+        };
         let known = self.known(from);
         let mut channel = match Channel::accept(stream, &self.config.identity, &known) {
             Ok(channel) => channel,

@@ -10,6 +10,7 @@ use crate::probe::{Framing, Seal};
 use crate::prober::{Deadline, Endpoint, Expectation, Prober};
 use crate::protocol::{self, Announcement, ClockReading, Refusal, Reply, Request, Welcome};
 use crate::socket::ProbeSocket;
+use crate::throughput;
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -64,6 +65,7 @@ impl<'a> Session<'a> {
                 Request::Reverse(announcement) => self.reverse(channel, announcement)?,
                 Request::Alive => Ok(channel.send(&Reply::Alive)?),
                 Request::Bye => return Ok(()),
+                Request::Stream(order) => throughput::serve(self.agent, self.local, channel, &order)?,
                 Request::Sent => Err(Refusal::Nonsense("no fleet was announced".to_owned())),
             };
             if let Err(refusal) = done {

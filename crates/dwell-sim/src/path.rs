@@ -13,6 +13,7 @@ use crate::nic::{Delivery, Nic, NicSpec};
 use crate::random::{Stream, stream};
 use crate::scenario::{HostSpec, Scenario};
 use crate::times::Times;
+use dwell_core::truth::Reading;
 use dwell_core::unit::ETHERNET_MIN;
 use dwell_core::{
     Arrival, BitRate, Bytes, Departure, Direction, Fate, Fleet, Nanos, Observation, PacketTruth, Passage,
@@ -122,6 +123,14 @@ impl Path for SimPath {
 
     fn facts(&self) -> PathFacts {
         self.facts
+    }
+
+    fn reading(&mut self, direction: Direction) -> Result<Option<Reading>, SimError> {
+        let now = self.now;
+        let Way { network, max_size, .. } = self.way(direction);
+        // Nobody is under way, so nothing comes out.
+        network.advance(now, &mut Vec::new());
+        Ok(Some(network.reading(now, *max_size)))
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {

@@ -128,6 +128,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         echoes: Vec::new(),
         pairs: Vec::new(),
         volleys: Vec::new(),
+        transfers: Vec::new(),
         found: Vec::new(),
         watch: None,
         events: Vec::new(),
@@ -144,7 +145,9 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         let line: Line =
             serde_json::from_slice(&lines.bytes).map_err(|error| lines.altered(error.to_string()))?;
         match line {
-            Line::Passage(_) | Line::Echo(_) | Line::Pair(_) | Line::Volley(_) if closed => {
+            Line::Passage(_) | Line::Echo(_) | Line::Pair(_) | Line::Volley(_) | Line::Transfer(_)
+                if closed =>
+            {
                 return Err(lines.altered("a passage after the findings"));
             }
             Line::Passage(kept) => {
@@ -154,6 +157,7 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
             Line::Echo(echo) => record.echoes.push(echo),
             Line::Pair(pair) => record.pairs.push(pair),
             Line::Volley(sighting) => record.volleys.push(sighting),
+            Line::Transfer(transfer) => record.transfers.push(*transfer),
             Line::Found(_) if closed => return Err(lines.altered("findings twice")),
             Line::Found(found) => {
                 record.found = found;

@@ -2,6 +2,7 @@ use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
 use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
+use dwell_core::throughput::Transfer;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,6 +92,8 @@ pub(crate) enum Line {
     Pair(Pair),
     /// A volley of packets that were to expire hop by hop.
     Volley(Sighting),
+    /// A run of TCP connections.
+    Transfer(Box<Transfer>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -107,7 +110,7 @@ pub(crate) enum Line {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// Passages, echoes, pairs and volleys in the record.
+    /// Passages, echoes, pairs, volleys and transfers in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -129,6 +132,8 @@ pub struct Record {
     pub pairs: Vec<Pair>,
     /// The volleys of a run that looked at the hops of a path.
     pub volleys: Vec<Sighting>,
+    /// The runs of TCP connections, the last being the one that was to be measured.
+    pub transfers: Vec<Transfer>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -150,7 +155,7 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len() + self.volleys.len()
+        self.passages.len() + self.echoes.len() + self.pairs.len() + self.volleys.len() + self.transfers.len()
     }
 
     /// What the whole run cost.

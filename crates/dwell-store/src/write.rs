@@ -6,6 +6,7 @@ use dwell_core::echo::Echo;
 use dwell_core::fsd::Pair;
 use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
+use dwell_core::throughput::Transfer;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -66,6 +67,16 @@ impl RecordWriter {
     /// As [`push`](Self::push).
     pub fn push_echo(&mut self, echo: Echo) -> Result<(), StoreError> {
         self.put(&Line::Echo(echo))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds a run of TCP connections.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_transfer(&mut self, transfer: Transfer) -> Result<(), StoreError> {
+        self.put(&Line::Transfer(Box::new(transfer)))?;
         self.passages += 1;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod captures;
 mod cli;
+mod counted;
 mod failure;
 mod figure;
 mod hops;

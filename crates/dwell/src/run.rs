@@ -6,6 +6,7 @@ use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
+use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
 };
@@ -26,6 +27,7 @@ pub(crate) struct Run {
     hops: Option<Result<Joined, String>>,
     /// What was noted while looking.
     notes: BTreeMap<String, String>,
+    used: BTreeMap<String, Usage>,
 }
 
 /// A run that is over.
@@ -42,6 +44,8 @@ pub(crate) struct Finished {
     pub(crate) seen: Vec<Kept>,
     /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
     pub(crate) hops: Option<Result<Joined, String>>,
+    /// What the links carried meanwhile, by their counters, measurement by measurement.
+    pub(crate) used: BTreeMap<String, Usage>,
 }
 
 impl Run {
@@ -55,19 +59,7 @@ impl Run {
             }
             None => None,
         };
-        let progress = Progress::start();
-        Ok(Self {
-            world,
-            ask,
-            facts,
-            share,
-            writer,
-            progress,
-            found: Vec::new(),
-            seen: Vec::new(),
-            hops: None,
-            notes: BTreeMap::new(),
-        })
+        Ok(Self { writer, progress: Progress::start(), ..Self::inner(world, ask, share) })
     }
 
     /// A run inside a larger one, which keeps no record and shows no progress of its own.
@@ -85,6 +77,7 @@ impl Run {
             seen: Vec::new(),
             hops: None,
             notes: BTreeMap::new(),
+            used: BTreeMap::new(),
         }
     }
 
@@ -108,6 +101,11 @@ impl Run {
         self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
     }
 
+    /// What the links carried during the measurement `stage`, where they have counters.
+    pub(crate) fn used(&self, stage: &str) -> Option<&Usage> {
+        self.used.get(stage)
+    }
+
     /// What the measurement `stage` cost.
     pub(crate) fn effort(&self, stage: &str) -> Effort {
         self.found
@@ -124,6 +122,7 @@ impl Run {
         let mut unwritten = None;
         let mut probes = 0u64;
         progress.say(format!("{stage}: first probes"));
+        let before = self.world.reading()?;
         let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             probes += 1;
             progress.say(format!("{stage}: {probes} probes"));
@@ -132,6 +131,9 @@ impl Run {
             }
             seen.push(Kept { stage: stage.to_owned(), passage });
         })?;
+        let after = self.world.reading()?;
+        let used = before.zip(after).and_then(|(before, after)| before.until(&after));
+        self.used.extend(used.map(|used| (stage.to_owned(), used)));
         if let Some(error) = unwritten {
             return Err(error.into());
         }
@@ -200,8 +202,8 @@ impl Run {
     }
 
     /// Ends the run and closes its record.
-    pub(crate) fn finish(self) -> Result<Finished> {
-        if let Some(writer) = self.writer {
+    pub(crate) fn finish(mut self) -> Result<Finished> {
+        if let Some(writer) = self.writer.take() {
             writer.finish(&self.found)?;
         }
         let mut circumstances = self.world.circumstances();
@@ -209,8 +211,8 @@ impl Run {
         for (name, note) in self.notes {
             circumstances.notes.entry(name).or_insert(note);
         }
-        let Self { ask, facts, found, seen, hops, .. } = self;
-        Ok(Finished { ask, circumstances, facts, found, seen, hops })
+        let Self { ask, facts, found, seen, hops, used, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, hops, used })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::hops::{HopWorld, Refired};
 use anyhow::{Result, bail};
+use dwell_core::truth::Reading;
 use dwell_core::{
-    Circumstances, Departure, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path, PathFacts,
-    Quantity, Step, run,
+    Circumstances, Departure, Direction, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path,
+    PathFacts, Quantity, Step, run,
 };
 use dwell_store::Record;
 use std::collections::BTreeMap;
@@ -31,6 +32,11 @@ pub(crate) trait World {
 
     /// The same path hop by hop; an error says why that cannot be seen here.
     fn hops(&mut self) -> Result<Box<dyn HopWorld>>;
+
+    /// What the counters of the links towards the host under test say now, where there are any.
+    fn reading(&mut self) -> Result<Option<Reading>> {
+        Ok(None)
+    }
 
     /// The truths that the world was built with, beside those that its passages tell.
     fn truths(&self) -> BTreeMap<Quantity, f64> {
@@ -71,6 +77,10 @@ impl<P: Path> World for Carried<P> {
 
     fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
         (self.hops)()
+    }
+
+    fn reading(&mut self) -> Result<Option<Reading>> {
+        Ok(self.path.reading(Direction::Forward)?)
     }
 
     fn truths(&self) -> BTreeMap<Quantity, f64> {

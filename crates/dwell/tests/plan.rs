@@ -148,7 +148,8 @@ fn a_measurement_is_a_path() {
     let here = folder();
     let text = "name = \"s\"\n[[links]]\nrate = \"1 Gb/s\"\n[[links]]\nrate = \"10 Mb/s\"\n[[links]]\nrate = \"100 Mb/s\"\n";
     fs::write(here.path().join("s.toml"), text).expect("written");
-    let measure = ["capacity", "s.toml", "--on", "sim", "--json", "--record", "run.dwell"];
+    let measure =
+        ["capacity", "s.toml", "--on", "sim", "--method", "end-link", "--json", "--record", "run.dwell"];
     let (status, out, err) = told(&dwell(here.path(), &measure));
     assert_eq!(status, 0, "{err}");
     fs::write(here.path().join("run.json"), out).expect("written");

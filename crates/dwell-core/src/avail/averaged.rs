@@ -9,7 +9,7 @@ const RESAMPLES: usize = 1_000;
 const SEED: u64 = 6;
 
 /// The mean with its interval by resampling; `None` of fewer than two.
-pub(super) fn averaged(rates: &[f64]) -> Option<Finding> {
+pub(crate) fn averaged(rates: &[f64]) -> Option<Finding> {
     if rates.len() < 2 {
         return None;
     }

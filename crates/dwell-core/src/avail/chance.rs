@@ -7,12 +7,12 @@ use crate::unit::Nanos;
 const STEPS: usize = 1 << 53;
 
 /// A share of one, not zero.
-pub(super) fn share(indices: &mut Indices) -> f64 {
+pub(crate) fn share(indices: &mut Indices) -> f64 {
     (indices.below(STEPS) + 1) as f64 / STEPS as f64
 }
 
 /// An exponential time: pauses between the events of a Poisson process.
-pub(super) fn exponential(indices: &mut Indices, mean: Nanos) -> Nanos {
+pub(crate) fn exponential(indices: &mut Indices, mean: Nanos) -> Nanos {
     Nanos::from_f64(-mean.as_f64() * share(indices).ln())
 }
 

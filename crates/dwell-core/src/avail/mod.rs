@@ -5,10 +5,10 @@
 //! the gap behind it, so that a full link is as much as its nominal rate.
 
 pub mod abing;
-mod averaged;
+pub(crate) mod averaged;
 pub mod bart;
 pub mod busy;
-mod chance;
+pub(crate) mod chance;
 pub mod cprobe;
 mod excursion;
 pub mod igi;
@@ -17,7 +17,7 @@ pub mod pathchirp;
 pub mod pathload;
 mod search;
 pub mod spruce;
-mod stream;
+pub(crate) mod stream;
 pub mod topp;
 mod trend;
 

@@ -5,22 +5,22 @@ use crate::train::{Fate, Observation, Packet, Train};
 use crate::unit::{BitRate, Bytes, ETHERNET_MIN, INTER_FRAME_GAP, Nanos};
 
 /// Bits that a packet takes of an Ethernet link.
-pub(super) fn occupied(size: Bytes) -> f64 {
+pub(crate) fn occupied(size: Bytes) -> f64 {
     (size.max(ETHERNET_MIN) + INTER_FRAME_GAP).bits() as f64
 }
 
 /// The spacing at which packets of `size` make `rate`, bits per second.
-pub(super) fn spacing(size: Bytes, rate: f64) -> Nanos {
+pub(crate) fn spacing(size: Bytes, rate: f64) -> Nanos {
     Nanos::from_f64(occupied(size) * 1e9 / rate)
 }
 
 /// `count` packets of `size`, `hold` apart.
-pub(super) fn stream(size: Bytes, hold: Nanos, count: usize) -> Train {
+pub(crate) fn stream(size: Bytes, hold: Nanos, count: usize) -> Train {
     Train { packets: vec![Packet { size, hold }; count], ..Train::default() }
 }
 
 /// The size and spacing that all packets of a train share.
-pub(super) fn shape(observation: &Observation) -> Option<(Bytes, Nanos)> {
+pub(crate) fn shape(observation: &Observation) -> Option<(Bytes, Nanos)> {
     let [_, second, ..] = observation.fates.as_slice() else { return None };
     let shape = second.packet;
     let alike = observation.fates.iter().all(|fate| fate.packet.size == shape.size)
@@ -29,7 +29,7 @@ pub(super) fn shape(observation: &Observation) -> Option<(Bytes, Nanos)> {
 }
 
 /// The receiver's stamps that a train is read by: the kernel's, where all that arrived has them.
-pub(super) fn vantage(observation: &Observation) -> Vantage {
+pub(crate) fn vantage(observation: &Observation) -> Vantage {
     let mut arrivals = observation.fates.iter().filter_map(|fate| fate.arrival.as_ref());
     if arrivals.all(|arrival| arrival.stamps.kernel.is_some()) {
         Vantage::Capture
@@ -40,22 +40,30 @@ pub(super) fn vantage(observation: &Observation) -> Vantage {
 
 /// One packet that arrived.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Passed {
+pub(crate) struct Passed {
     /// When it left, nanoseconds on the sender's clock after the train's first.
-    pub(super) sent: f64,
+    pub(crate) sent: f64,
     /// When it came, nanoseconds on the receiver's clock after the first that did.
-    pub(super) came: f64,
+    pub(crate) came: f64,
 }
 
 impl Passed {
     /// Its one-way delay, but for a constant that is the train's.
-    pub(super) fn delay(&self) -> f64 {
+    pub(crate) fn delay(&self) -> f64 {
         self.came - self.sent
     }
 }
 
+/// When the first packet of a train was sent and its one-way delay, but for a constant that is the two clocks'.
+pub(super) fn first(observation: &Observation) -> Option<(f64, f64)> {
+    let fate = observation.fates.first()?;
+    let came = vantage(observation).read(&fate.arrival.as_ref()?.stamps)?;
+    let sent = fate.sent.nearest_wire();
+    Some((sent.as_f64(), (came - sent).as_f64()))
+}
+
 /// The packets of a train that arrived, in the order of sending.
-pub(super) fn passed(observation: &Observation) -> Vec<Passed> {
+pub(crate) fn passed(observation: &Observation) -> Vec<Passed> {
     let vantage = vantage(observation);
     let read = |fate: &Fate| {
         let came = vantage.read(&fate.arrival.as_ref()?.stamps)?;
@@ -71,14 +79,14 @@ pub(super) fn passed(observation: &Observation) -> Vec<Passed> {
 }
 
 /// Share of a train that was lost.
-pub(super) fn loss(observation: &Observation) -> f64 {
+pub(crate) fn loss(observation: &Observation) -> f64 {
     let lost = observation.fates.iter().filter(|fate| fate.arrival.is_none()).count();
     lost as f64 / observation.fates.len().max(1) as f64
 }
 
 /// Spacing of a train as it was sent and as it came, nanoseconds a packet; `None` unless all of it came, in order, and
 /// took time.
-pub(super) fn spacings(observation: &Observation) -> Option<(f64, f64)> {
+pub(crate) fn spacings(observation: &Observation) -> Option<(f64, f64)> {
     let passed = passed(observation);
     let gaps = passed.len().checked_sub(1).filter(|gaps| *gaps > 0)? as f64;
     let in_order = passed.windows(2).all(|two| two[1].came >= two[0].came);
@@ -88,6 +96,6 @@ pub(super) fn spacings(observation: &Observation) -> Option<(f64, f64)> {
 }
 
 /// A rate that is at least one bit per second.
-pub(super) fn bit_rate(bps: f64) -> BitRate {
+pub(crate) fn bit_rate(bps: f64) -> BitRate {
     BitRate(bps.max(1.0).round() as u64)
 }

@@ -1,8 +1,10 @@
 //! What was really so, and how findings fare against it. Methods never see any of this; judges do.
 
+mod counters;
 mod region;
 mod score;
 
+pub use counters::{LinkCount, LinkUse, Reading, Usage};
 pub use region::{Adapting, Crossed, Ground};
 pub use score::{Judgement, MeanInterval, Score, Verdict, mean_interval};
 

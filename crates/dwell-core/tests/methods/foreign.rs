@@ -1,7 +1,7 @@
 //! What no path would ever show: no method may panic on it.
 
 use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp};
-use dwell_core::capacity::{EndLink, end_link};
+use dwell_core::capacity::{Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, end_link};
 use dwell_core::host::{Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{
     Arrival, BitRate, Bytes, Direction, Fate, Method, Nanos, Observation, Packet, PathFacts, Stamps, Step,
@@ -24,6 +24,11 @@ fn methods(facts: &PathFacts, vantage: Vantage) -> Vec<Box<dyn Method>> {
         Box::new(Topp::new(Default::default(), facts)),
         Box::new(Bart::new(Default::default(), facts)),
         Box::new(Cprobe::new(Default::default(), facts)),
+        Box::new(PacketPair::new(Default::default(), facts)),
+        Box::new(Capprobe::new(Default::default(), facts)),
+        Box::new(Bprobe::new(Default::default(), facts)),
+        Box::new(Nettimer::new(Default::default(), facts)),
+        Box::new(Pathrate::new(Default::default(), facts)),
     ]
 }
 

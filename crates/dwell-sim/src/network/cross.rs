@@ -6,7 +6,7 @@ use crate::random::{Stream, stream};
 use crate::traffic::{CrossKind, CrossSpec, ParetoSpec, Periods, SizeDraw, Trace};
 use dwell_core::{Bytes, Nanos};
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, Exp1};
+use rand_distr::{Distribution, Exp1, Poisson};
 use std::sync::Arc;
 
 /// The packets of one flow of cross traffic where it enters the path, one after the other without end: when each
@@ -131,6 +131,32 @@ impl Source {
         self.measure();
     }
 
+    /// What it sends from `from`, which is not before its next packet, up to `to`, as `of` counts each size. Drawn by
+    /// `chance` where it is chance; nothing that comes later is changed by it.
+    pub(super) fn sends(
+        &self,
+        from: Picos,
+        to: Picos,
+        chance: &mut Stream,
+        of: impl Fn(Bytes) -> f64,
+    ) -> f64 {
+        if to <= from {
+            return 0.0;
+        }
+        let packets = match &self.spacing {
+            Spacing::Constant { gap } => {
+                let before = |at: Picos| (at - 1 - self.next).div_euclid(*gap);
+                (before(to) - before(from)) as f64
+            }
+            Spacing::Poisson { mean } => {
+                Poisson::new((to - from) as f64 / mean).map_or(0.0, |packets| packets.sample(chance))
+            }
+            Spacing::OnOff(on_off) => on_off.passing(from, to) as f64,
+            Spacing::Replay(replay) => return replay.sends(from, to, of),
+        };
+        packets * self.sizes.mean(of)
+    }
+
     /// Finds the size of the next packet.
     fn measure(&mut self) {
         self.size = match &self.spacing {
@@ -201,6 +227,21 @@ impl OnOff {
     }
 }
 
+impl OnOff {
+    fn passing(&self, from: Picos, to: Picos) -> i64 {
+        let mut burst = self.resumed.clone();
+        let mut packets = 0;
+        while burst.next < to {
+            // Those of this burst that come before a moment.
+            let before = |at: Picos| (at.min(burst.end) - burst.next - 1).div_euclid(self.gap) + 1;
+            packets += before(to) - before(from).max(0);
+            burst.next = burst.next.saturating_add(before(burst.end).saturating_mul(self.gap));
+            burst.skip_silence(&self.on, &self.off);
+        }
+        packets
+    }
+}
+
 impl Burst {
     /// What does not come before the end of a burst comes as much after the start of the next.
     fn skip_silence(&mut self, on: &Periods, off: &Periods) {
@@ -260,6 +301,18 @@ impl Replay {
             self.began = self.began.saturating_add(self.round);
         }
         self.next()
+    }
+}
+
+impl Replay {
+    fn sends(&self, from: Picos, to: Picos, of: impl Fn(Bytes) -> f64) -> f64 {
+        let mut replay = self.clone();
+        let (mut at, mut sum) = (replay.resume(from), 0.0);
+        while at < to {
+            sum += of(replay.size());
+            at = replay.step();
+        }
+        sum
     }
 }
 

@@ -3,14 +3,20 @@
 use super::backlog::Backlog;
 use super::bucket::Bucket;
 use super::cross::Source;
+use super::meter::{Class, Counted, Meter};
+use super::rests::Rests;
 use super::{Picos, Tempo, WhyLost};
 use crate::link::{LinkSpec, QueueLimit};
 use crate::random::Stream;
 use crate::times::Times;
+use dwell_core::truth::LinkCount;
 use dwell_core::unit::ETHERNET_OVERHEAD;
 use dwell_core::{BitRate, Bytes, Nanos};
 use rand::RngExt;
 use std::collections::VecDeque;
+
+/// The stream of chance for what is not drawn; sources have those from 1 on.
+const RESTS: u64 = u64::MAX;
 
 /// A packet that somebody wants to hear of again.
 #[derive(Copy, Clone, Debug)]
@@ -53,6 +59,13 @@ impl Parcel {
         matches!(self, Self::Probe(probe) if probe.last == link)
     }
 
+    fn class(&self) -> Class {
+        match self {
+            Self::Probe(_) => Class::Own,
+            Self::Cross { .. } => Class::Cross,
+        }
+    }
+
     /// Whether anybody hears of it again after the link that it comes to.
     pub(super) fn goes_on(&self) -> bool {
         !matches!(self, Self::Cross { links_left: 1, .. })
@@ -84,6 +97,7 @@ struct Slot {
 pub(super) struct Hop {
     link: LinkSpec,
     tempo: Tempo,
+    counted: Counted,
     propagation: Picos,
     /// Larger packets do not pass.
     largest: Bytes,
@@ -112,6 +126,9 @@ pub(super) struct Hop {
     settled: Picos,
     chance: Stream,
     packets: u64,
+    meter: Meter,
+    /// Of what is not drawn.
+    rests: Rests,
 }
 
 impl Hop {
@@ -126,6 +143,7 @@ impl Hop {
             .unzip();
         let mut hop = Self {
             tempo: Tempo::of(link.rate),
+            counted: Counted::of_link(link),
             propagation: link.propagation.0.saturating_mul(super::PICOS),
             largest: link.mtu.map_or(Bytes(u64::MAX), |mtu| mtu + ETHERNET_OVERHEAD),
             sources,
@@ -143,6 +161,8 @@ impl Hop {
             settled: 0,
             chance: streams(0),
             packets: 0,
+            meter: Meter::new(),
+            rests: Rests::new(streams(RESTS)),
             link: link.clone(),
         };
         hop.load = hop.sources.iter().map(|source| source.most).sum();
@@ -262,6 +282,7 @@ impl Hop {
             Some(at) if at <= awake => at,
             Some(at) => {
                 let resumed = at - memory;
+                self.rests.pass(&self.sources, resumed, &mut self.meter, self.counted);
                 self.sources.iter_mut().for_each(|source| source.resume(resumed));
                 self.waiting.clear();
                 self.waiting_bytes = 0;
@@ -283,15 +304,23 @@ impl Hop {
     fn carry(&mut self, arrival: Arrival, exits: &mut impl FnMut(Exit)) {
         self.packets += 1;
         if arrival.size > self.largest {
-            return lose(&arrival, arrival.at, WhyLost::TooBig, exits);
+            return self.drop(&arrival, arrival.at, WhyLost::TooBig, exits);
         }
         if self.backlog.is_some() {
             return self.take_turn(arrival, exits);
         }
         match self.enqueue(arrival.at, arrival.size) {
             Some(slot) => self.come_out(arrival, slot, exits),
-            None => lose(&arrival, arrival.at, WhyLost::QueueFull, exits),
+            None => self.drop(&arrival, arrival.at, WhyLost::QueueFull, exits),
         }
+    }
+
+    /// Drops a packet before it is sent.
+    fn drop(&mut self, arrival: &Arrival, at: Picos, why: WhyLost, exits: &mut impl FnMut(Exit)) {
+        if arrival.parcel.class() == Class::Cross {
+            self.meter.add(at, Class::Dropped, self.counted.of(arrival.size));
+        }
+        lose(arrival, at, why, exits);
     }
 
     /// Sends a packet at once where nobody is before it, or else lets it wait for its turn.
@@ -301,7 +330,13 @@ impl Hop {
         let at = arrival.at;
         match &mut self.backlog {
             Some(backlog) if !backlog.is_empty() || self.free > at => {
-                backlog.push(arrival, |dropped| lose(&dropped, at, WhyLost::QueueFull, exits));
+                let (meter, counted) = (&mut self.meter, self.counted);
+                backlog.push(arrival, |dropped| {
+                    if dropped.parcel.class() == Class::Cross {
+                        meter.add(at, Class::Dropped, counted.of(dropped.size));
+                    }
+                    lose(&dropped, at, WhyLost::QueueFull, exits);
+                });
             }
             _ => {
                 let slot = self.send(at, arrival.size);
@@ -380,6 +415,10 @@ impl Hop {
     #[inline(always)]
     fn come_out(&mut self, arrival: Arrival, Slot { start, sent }: Slot, exits: &mut impl FnMut(Exit)) {
         let Arrival { at: came, size, parcel } = arrival;
+        // What comes before a rest was counted to has been counted with it.
+        if came >= self.rests.counted_until() || parcel.class() == Class::Own {
+            self.meter.add(start, parcel.class(), self.counted.of(size));
+        }
         let parcel = match parcel {
             Parcel::Cross { links_left: 1, .. } => return,
             Parcel::Cross { links_left, owner } => Parcel::Cross { links_left: links_left - 1, owner },
@@ -413,6 +452,19 @@ impl Hop {
     /// How long a packet keeps the link busy.
     fn busy(&self, size: Bytes) -> Picos {
         self.tempo.time_for(self.link.framing.occupied(size))
+    }
+
+    /// What the link, number `link` of its path, carried up to `at`, in bytes that packets take of a link; `largest` is
+    /// the largest packet under test. Of those, `share` takes this link.
+    pub(super) fn count(&mut self, at: Picos, link: usize, share: f64, largest: Bytes) -> LinkCount {
+        if self.memory.is_some() {
+            self.rests.pass(&self.sources, at, &mut self.meter, self.counted);
+        }
+        let [own, cross, cross_dropped] = self.meter.until(at);
+        let scale = self.counted.scale(largest);
+        let rate = self.counted.rate.map(|rate| BitRate((rate.0 as f64 * scale).round() as u64));
+        let [own, cross, cross_dropped] = [own, cross, cross_dropped].map(|bytes| bytes * scale);
+        LinkCount { link, rate, share, own, cross, cross_dropped }
     }
 
     /// Packets that there is room for.

@@ -20,10 +20,13 @@ mod bucket;
 mod cross;
 mod hop;
 mod in_order;
+mod meter;
+mod rests;
 mod section;
 
 use crate::link::LinkSpec;
 pub use cross::Flow;
+use dwell_core::truth::Reading;
 use dwell_core::{BitRate, Bytes, Nanos};
 use hop::{Exit, Parcel, Probe};
 use section::Section;
@@ -229,6 +232,16 @@ impl Network {
             self.advance(at, out);
         }
         rounded(self.reached)
+    }
+
+    /// What each link carried up to `at`, or up to where everything is decided if that is earlier; where the reading
+    /// was taken stands in it. `largest` is the largest packet under test, by which a token bucket's rate is told as
+    /// that of a link.
+    pub fn reading(&mut self, at: Nanos, largest: Bytes) -> Reading {
+        let picos = at.0.saturating_mul(PICOS).min(self.reached);
+        let sections = self.sections.iter_mut().enumerate();
+        let links = sections.flat_map(|(link, section)| section.count(picos, link, largest));
+        Reading { links: links.collect(), at: rounded(picos) }
     }
 
     /// Packets that links have accepted or dropped so far, those of cross traffic included: a packet that passes

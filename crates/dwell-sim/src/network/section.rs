@@ -5,6 +5,7 @@ use super::hop::{Exit, Hop, Parcel};
 use super::in_order::InOrder;
 use crate::link::{Balance, LinkSpec};
 use crate::random::{hash, stream};
+use dwell_core::truth::LinkCount;
 use dwell_core::{BitRate, Bytes};
 
 #[derive(Clone, Debug)]
@@ -109,6 +110,19 @@ impl Section {
             Balance::Packet if self.links.len() > 1 => None,
             _ => self.links[self.link_of(0)].pace(),
         }
+    }
+
+    /// What each link carried up to `at`; see `Network::reading`.
+    pub(super) fn count(&mut self, at: Picos, number: usize, largest: Bytes) -> Vec<LinkCount> {
+        let (links, taken) = (self.links.len(), self.link_of(0));
+        let share = |link| match self.balance {
+            _ if links == 1 => 1.0,
+            Balance::Packet => 1.0 / links as f64,
+            Balance::Flow => f64::from(u8::from(link == taken)),
+        };
+        let shares: Vec<f64> = (0..links).map(share).collect();
+        let counted = self.links.iter_mut().zip(shares);
+        counted.map(|(link, share)| link.count(at, number, share, largest)).collect()
     }
 
     /// Packets for each picosecond that enter here and go on to the next section.

@@ -95,6 +95,13 @@ impl SizeDraw {
         }
     }
 
+    /// The mean of what `of` tells of each size.
+    pub(crate) fn mean(&self, of: impl Fn(Bytes) -> f64) -> f64 {
+        let mut before = 0.0;
+        let part = |(upto, size): &(f64, Bytes)| (upto - std::mem::replace(&mut before, *upto)) * of(*size);
+        self.upto.iter().map(part).sum()
+    }
+
     /// The largest size.
     pub(crate) fn largest(&self) -> Bytes {
         self.upto.iter().map(|(_, size)| *size).max().unwrap_or(Bytes(0))

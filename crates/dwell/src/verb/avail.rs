@@ -3,6 +3,7 @@
 use super::capacity::measure_end_link;
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
+use crate::counted::counted;
 use crate::figure::cells;
 use crate::picture::{Panel, Strain};
 use crate::run::{Finished, Run};
@@ -173,11 +174,13 @@ impl Measuring for Avail {
             SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
         insert_findings(document, report, &told)?;
         document.insert("warnings".into(), json!(warnings(finished)));
+        document.insert("truth".into(), serde_json::to_value(finished.used.get(STAGE))?);
         Ok(())
     }
 
     fn text(&self, finished: &Finished, _colour: bool) -> String {
-        finished.report(STAGE).map(report_text).unwrap_or_default()
+        let found = finished.report(STAGE).map(report_text).unwrap_or_default();
+        found + &finished.used.get(STAGE).and_then(counted).unwrap_or_default()
     }
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {

@@ -1,52 +1,121 @@
-//! `dwell capacity`: how much the end link carries.
+//! `dwell capacity`: how much the narrow link of the path carries, or the end link.
 
 use super::{Measuring, insert_findings, measure, warnings};
 use crate::cli::Output;
 use crate::figure::cells;
-use crate::picture::{Panel, Sizes};
+use crate::picture::{Panel, Rates, Sizes};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;
 use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use dwell_core::capacity::EndLink;
-use dwell_core::{BitRate, Bytes, Passage, Quantity, Report, Vantage, gap};
+use dwell_core::capacity::{
+    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, SparedRuns, at_ip_layer, capprobe, nettimer,
+    packet_pair, rates, spared,
+};
+use dwell_core::{BitRate, Bytes, Method, Passage, PathFacts, Quantity, Report, Vantage, gap};
 use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Measure the capacity of the link that the remote host hangs on
+/// Measure how much the narrowest link of the path carries
+///
+/// The default method, `spared-runs`, finds the narrowest link, wherever on the path it is, among traffic of others, from
+/// runs of packets that none of it touched. `end-link` tells the link that the remote host hangs on, which may be faster.
+/// The others are published methods under their authors' names, with their constants, and with their weaknesses.
+///
+/// Rates count what a packet takes of an Ethernet link, with header, preamble and gap; what is left at the IP layer is told
+/// beside.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  dwell capacity 192.0.2.7
-  dwell capacity 192.0.2.7 --method end-link --json
-  dwell capacity scenarios/lan-100m.toml --on sim")]
+  dwell capacity 192.0.2.7                        the narrowest link on the way there
+  dwell capacity 192.0.2.7 --method end-link      the link that this host hangs on
+  dwell capacity scenarios/lan-100m.toml --on sim --method pathrate --json")]
 pub(crate) struct CapacityArgs {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Method
-    #[arg(long, value_enum, default_value_t = CapacityMethod::EndLink)]
+    /// Published method, or the project's own
+    #[arg(long, value_enum, default_value_t)]
     method: CapacityMethod,
 }
 
 /// The methods for capacity.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum CapacityMethod {
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CapacityMethod {
+    /// Of the narrowest link, by runs of packets that cross traffic spared
+    #[default]
+    SparedRuns,
     /// Of the last link, by compound probes of several sizes
     EndLink,
+    /// The rate that most pairs come at (Keshav 1991, Bolot 1993)
+    PacketPair,
+    /// The pair that nothing held up (Kapoor and others 2004)
+    Capprobe,
+    /// What pairs of several sizes agree on (Carter and Crovella 1996)
+    Bprobe,
+    /// The mode of pairs above the rate of long trains (Dovrolis and others 2004)
+    Pathrate,
+    /// Pairs through a kernel density filter (Lai and Baker 2001)
+    Nettimer,
+}
+
+impl CapacityMethod {
+    /// Its name in the book, in JSON and on the command line.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SparedRuns => SparedRuns::NAME,
+            Self::EndLink => EndLink::NAME,
+            Self::PacketPair => PacketPair::NAME,
+            Self::Capprobe => Capprobe::NAME,
+            Self::Bprobe => Bprobe::NAME,
+            Self::Pathrate => Pathrate::NAME,
+            Self::Nettimer => Nettimer::NAME,
+        }
+    }
+
+    /// That of a record; of one that names none, the only one that there was.
+    pub(crate) fn named(name: Option<&str>) -> Self {
+        name.and_then(|name| Self::from_str(name, false).ok()).unwrap_or(Self::EndLink)
+    }
+
+    /// Name of its measurement in records.
+    const fn stage(self) -> &'static str {
+        match self {
+            Self::EndLink => STAGE,
+            _ => "capacity",
+        }
+    }
+
+    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+        match self {
+            Self::SparedRuns => {
+                Box::new(SparedRuns::new(spared::Config { seed, ..spared::Config::default() }, facts))
+            }
+            Self::EndLink => Box::new(EndLink::new(Default::default(), facts)),
+            Self::PacketPair => {
+                Box::new(PacketPair::new(packet_pair::Config { seed, ..Default::default() }, facts))
+            }
+            Self::Capprobe => Box::new(Capprobe::new(capprobe::Config { seed, ..Default::default() }, facts)),
+            Self::Bprobe => Box::new(Bprobe::new(Default::default(), facts)),
+            Self::Pathrate => Box::new(Pathrate::new(Default::default(), facts)),
+            Self::Nettimer => Box::new(Nettimer::new(nettimer::Config { seed, ..Default::default() }, facts)),
+        }
+    }
 }
 
 impl CapacityArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
-        let CapacityMethod::EndLink = self.method;
-        measure(&Capacity, &self.target, output)
+        measure(&Capacity { method: self.method }, &self.target, output)
     }
 }
 
 /// The analysis.
-pub(crate) struct Capacity;
+pub(crate) struct Capacity {
+    pub(crate) method: CapacityMethod,
+}
 
-/// Name of the measurement in records and of the method.
+/// Name of the end link's measurement in records and of the method.
 pub(crate) const STAGE: &str = "end-link";
 
 /// Measures the end link, for what follows too: methods use its capacity, and the probing load is a share of it.
@@ -57,44 +126,103 @@ pub(crate) fn measure_end_link(run: &mut Run) -> Result<(Report, Duration)> {
     Ok((report, took))
 }
 
+const SHOWN: [Quantity; 3] =
+    [Quantity::EndLinkCapacity, Quantity::NarrowLinkCapacity, Quantity::DispersionRate];
+
+impl Capacity {
+    fn report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
+        finished.report(self.method.stage())
+    }
+
+    /// The link that the method is about.
+    const fn quantity(&self) -> Quantity {
+        match self.method {
+            CapacityMethod::EndLink => Quantity::EndLinkCapacity,
+            _ => Quantity::NarrowLinkCapacity,
+        }
+    }
+
+    /// The capacity that was found, and what full packets get of it at the IP layer.
+    fn layers(&self, finished: &Finished) -> Option<(BitRate, BitRate)> {
+        let bps = self.report(finished)?.finding(self.quantity()).estimate()?;
+        let rate = BitRate(bps.round() as u64);
+        Some((rate, at_ip_layer(rate, finished.facts.max_size)))
+    }
+}
+
 impl Measuring for Capacity {
     fn verb(&self) -> &'static str {
         "capacity"
     }
 
+    fn method(&self) -> (Option<&'static str>, Vantage) {
+        (Some(self.method.name()), Vantage::Application)
+    }
+
     fn analyse(&self, run: &mut Run) -> Result<()> {
-        measure_end_link(run)?;
+        if self.method == CapacityMethod::EndLink {
+            measure_end_link(run)?;
+        } else {
+            let mut method = self.method.build(run.seed(), run.facts());
+            run.measure(self.method.stage(), &mut *method)?;
+        }
         Ok(())
     }
 
     fn main_report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
-        finished.report(STAGE)
+        self.report(finished)
     }
 
     fn asked(&self) -> &'static [Quantity] {
-        &[Quantity::EndLinkCapacity]
+        match self.method {
+            CapacityMethod::EndLink => &[Quantity::EndLinkCapacity],
+            _ => &[Quantity::NarrowLinkCapacity],
+        }
     }
 
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
-        let Some(report) = finished.report(STAGE) else { return Ok(()) };
+        let Some(report) = self.report(finished) else { return Ok(()) };
         document.insert("method".into(), json!(report.method));
-        insert_findings(document, report, &[Quantity::EndLinkCapacity, Quantity::NarrowLinkCapacity])?;
+        document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
+        let told: Vec<Quantity> =
+            SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
+        insert_findings(document, report, &told)?;
+        document.insert("layer".into(), json!("ethernet, framing counted"));
+        document.insert("packet_bytes".into(), json!(finished.facts.max_size));
+        let at_ip = self.layers(finished).map(|(_, at_ip)| at_ip);
+        document.insert("ip_layer_bps".into(), json!(at_ip));
         document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())
     }
 
     fn text(&self, finished: &Finished, _colour: bool) -> String {
-        finished.report(STAGE).map(report_text).unwrap_or_default()
+        let mut text = self.report(finished).map(report_text).unwrap_or_default();
+        if let Some((rate, at_ip)) = self.layers(finished) {
+            let _ = writeln!(
+                text,
+                "{rate} with Ethernet framing; {at_ip} at the IP layer in packets of {} on the wire",
+                finished.facts.max_size
+            );
+        }
+        text
     }
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
-        let Some(report) = finished.report(STAGE) else { return ("nothing was measured".into(), Vec::new()) };
-        let finding = report.finding(Quantity::EndLinkCapacity);
+        let Some(report) = self.report(finished) else { return ("nothing was measured".into(), Vec::new()) };
+        let finding = report.finding(self.quantity());
         let [found, _] = cells(&finding);
         let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
-        let line = known.map(|rate| (rate.nanos_for(Bytes(1)) / 1e3, rate.to_string()));
-        let panel: Box<dyn Panel> = Box::new(Sizes { points: points(finished, report.stamps), line });
-        (format!("The end link carries {found}"), vec![panel])
+        if self.method == CapacityMethod::EndLink {
+            let line = known.map(|rate| (rate.nanos_for(Bytes(1)) / 1e3, rate.to_string()));
+            let panel: Box<dyn Panel> = Box::new(Sizes { points: points(finished, report.stamps), line });
+            return (format!("The end link carries {found}"), vec![panel]);
+        }
+        let seen = finished.passages(self.method.stage());
+        let panel = Rates {
+            rates: seen.flat_map(|passage| rates(&passage.observation)).collect(),
+            found: known.map(|rate| (rate.0 as f64, rate.to_string())),
+        };
+        (format!("The narrowest link carries {found}"), vec![Box::new(panel)])
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod ppt;
 pub(crate) mod replay;
 pub(crate) mod sections;
 pub(crate) mod serve;
+pub(crate) mod throughput;
 pub(crate) mod watch;
 
 use crate::cli::Output;

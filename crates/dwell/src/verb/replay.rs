@@ -2,7 +2,7 @@
 
 use super::agentless::AgentlessPpt;
 use super::avail::{Avail, AvailMethod};
-use super::capacity::Capacity;
+use super::capacity::{Capacity, CapacityMethod};
 use super::delay::Delay;
 use super::path::{Path, PathAlone};
 use super::ppt::{Ppt, PptMethod};
@@ -58,13 +58,14 @@ impl ReplayArgs {
             eprintln!("dwell: {}: {note}", self.file.display());
         }
         let verb = record.header.ask.verb.clone();
-        if verb == "local" || verb == "echo" {
+        if matches!(verb.as_str(), "local" | "echo" | "throughput") {
             if self.method.is_some() || self.stamps.is_some() {
                 let text = format!("a record of `dwell {verb}` has no trains for another method");
                 return Err(bad_argument(anyhow!("{}: {text}", self.file.display())));
             }
             return match verb.as_str() {
                 "local" => super::local::replay(record, output),
+                "throughput" => super::throughput::replay(record, output),
                 _ => super::echo::replay(record, output),
             };
         }
@@ -105,7 +106,7 @@ impl ReplayArgs {
         Ok(match recorded.verb.as_str() {
             "path" => Box::new(Path),
             "delay" => Box::new(Delay { stamps }),
-            "capacity" => Box::new(Capacity),
+            "capacity" => Box::new(Capacity { method: CapacityMethod::named(recorded.method.as_deref()) }),
             "avail" => Box::new(Avail { method: AvailMethod::named(recorded.method.as_deref()) }),
             other => return Err(anyhow!("{}: this dwell knows no verb `{other}`", self.file.display())),
         })

@@ -1,18 +1,8 @@
 //! How far apart packets come out of a link that is never idle between them.
 
+use super::sample::{Sample, bursty};
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{intervals, small_sample_factor};
-
-/// Mean spacing of one train, nanoseconds a packet.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Sample {
-    /// As it was sent.
-    pub(super) input: f64,
-    /// As it came.
-    pub(super) output: f64,
-    /// Gaps of which these are the means.
-    pub(super) gaps: f64,
-}
 
 /// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
 /// the cross traffic that came since the first, which is `share` of its capacity.
@@ -24,6 +14,8 @@ pub(super) struct Line {
     pub(super) share: Estimate,
     /// (1 - share) / own: packets of the train's size that are free a nanosecond.
     pub(super) free: Estimate,
+    /// Variance of what comes between two packets, nanoseconds of the link's work, for each nanosecond between them.
+    pub(super) noise: f64,
 }
 
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.
@@ -33,15 +25,42 @@ pub(super) type Known = (f64, f64);
 /// beside samples that agree to the last digit.
 const LEAST_NOISE: f64 = 1e-8;
 
+/// Nor is what is free known better than to this share of the link: clocks, stamps and the rates of shapers are off by
+/// as much.
+const RESOLUTION: f64 = 1e-3;
+
+/// The interval of where samples begin is so many times as wide before it contradicts what is known.
+const CONTRADICTION: f64 = 2.0;
+
+/// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence.
+const UNSEEN: f64 = 2.3;
+
 const RESAMPLES: usize = 500;
 
 const SEED: u64 = 9;
 
-/// The line through `samples`, with what is `known` of its beginning; `None` without enough of either.
+/// The line through samples at the link's pace (`full`) and `near` to what is free, with what is `known` of its
+/// beginning; `None` without enough of either.
 ///
+/// Where its beginning is known, either kind of samples says how steep it is. At the pace, other loaded links part packets
+/// as well; near to what is free, the link idles where traffic pauses for longer than a train. So it is those near to what
+/// is free that count, unless trains at the pace differ as if traffic came in such bursts.
+///
+/// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
+/// always parts, nothing shows what one of them takes.
+pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
+    let both = [full, near].concat();
+    let alone = fitted(&both, None);
+    let contradicts = |(value, _): &Known| {
+        alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
+    };
+    let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
+    fitted(if near.is_empty() || bursty(full) { full } else { near }, Some(known))
+}
+
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
 /// of it: the weight of a sample is gaps / input.
-pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
+fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
         let (own, share) = solve(samples, known, noise)?;
@@ -52,7 +71,11 @@ pub(super) fn line(samples: &[Sample], known: Option<Known>) -> Option<Line> {
         intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
     let factor = small_sample_factor(samples.len());
     let mut line =
-        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor) };
+        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
+    let resolution = RESOLUTION / line.own.value;
+    let watched: f64 = samples.iter().map(|sample| sample.input * sample.gaps).sum();
+    line.free.low = line.free.low.min(line.free.value - resolution.max(UNSEEN / watched));
+    line.free.high = line.free.high.max(line.free.value + resolution);
     if let Some((value, error)) = known {
         // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
         // error moves share by -own's error over the mean input, so both add up.
@@ -106,7 +129,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
-        let of = |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0 };
+        let of =
+            |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0, scatter: 0.0 };
         inputs.iter().map(of).collect()
     }
 
@@ -114,7 +138,7 @@ mod tests {
         #[test]
         fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let inputs = [own, 1.3 * own, own, 1.2 * own];
-            let line = line(&samples(own, share, &inputs), None).unwrap();
+            let line = line(&[], &samples(own, share, &inputs), None).unwrap();
             prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
             prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
         }
@@ -122,8 +146,8 @@ mod tests {
         #[test]
         fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let one = samples(own, share, &[own; 5]);
-            prop_assert!(line(&one, None).is_none());
-            let line = line(&one, Some((own, own * 1e-3))).unwrap();
+            prop_assert!(line(&[], &one, None).is_none());
+            let line = line(&[], &one, Some((own, own * 1e-3))).unwrap();
             prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
         }
     }

@@ -1,32 +1,48 @@
 //! The gap of packets that left the narrow link one right behind the other.
 
 use super::line::Known;
-use crate::stats::quantile::{densest, sorted};
+use crate::stats::quantile::{mean, sorted};
 
 /// Share of all gaps that must lie together.
-const TOGETHER: f64 = 0.2;
+const TOGETHER: f64 = 0.08;
 
 /// How near to each other they must lie, as a share of themselves.
-const NEAR: f64 = 0.02;
+const NEAR: f64 = 0.01;
 
 /// Gaps below it are not looked at: fewer than this many say nothing.
 const ENOUGH: usize = 10;
 
-/// Where gaps of bursts crowd: packets that nothing came between are all served in the same time. `None` where gaps
-/// crowd nowhere, or in a place that many smaller ones lie below: there cross traffic, or the host, sets them all.
+/// So many must lie together.
+const FEW: usize = 4;
+
+/// A burst comes no faster than the link serves it, so that as much as a whole packet, and no more, comes between two of
+/// it at the mean: gaps below this share of the mean are not the link's, but the receiver's, which reads in batches.
+const LEAST: f64 = 0.45;
+
+/// So many packets a receiver reads at once, where it reads them in batches: where a third of the gaps of bursts are not
+/// the link's.
+pub(super) fn batch(gaps: &[f64]) -> Option<usize> {
+    let least = LEAST * mean(gaps)?;
+    let inside = gaps.iter().filter(|gap| **gap <= least).count();
+    (inside * 3 > gaps.len()).then(|| gaps.len().div_ceil((gaps.len() - inside).max(1)))
+}
+
+/// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
+/// (Others may crowd above it, where traffic is regular.) `None` where they crowd nowhere.
 pub(super) fn unparted(gaps: &[f64]) -> Option<Known> {
-    let gaps = sorted(gaps);
-    let gaps: Vec<f64> = gaps.into_iter().filter(|gap| *gap > 0.0).collect();
-    if gaps.len() < ENOUGH {
+    let least = LEAST * mean(gaps)?;
+    if gaps.len() < ENOUGH || batch(gaps).is_some() {
         return None;
     }
-    let crowd = densest(&gaps, TOGETHER)?;
-    let (first, last) = (*crowd.first()?, *crowd.last()?);
-    let middle = crowd[crowd.len() / 2];
-    let below = gaps.partition_point(|gap| *gap < first * (1.0 - NEAR));
-    let crowds = last - first <= NEAR * middle && below * 3 <= gaps.len();
-    let error = ((last - first) / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt().max(1.0);
-    crowds.then_some((middle, error))
+    let gaps = sorted(gaps);
+    let count = ((gaps.len() as f64 * TOGETHER).ceil() as usize).max(FEW);
+    let gaps = &gaps[gaps.partition_point(|gap| *gap < least)..];
+    let first = gaps.windows(count).find(|crowd| crowd[count - 1] - crowd[0] <= NEAR * crowd[0])?[0];
+    let from = gaps.partition_point(|gap| *gap < first);
+    let crowd = &gaps[from..gaps.partition_point(|gap| *gap <= first * (1.0 + NEAR))];
+    let (middle, width) = (crowd[crowd.len() / 2], crowd.last()? - first);
+    let error = (width / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt();
+    Some((middle, error))
 }
 
 #[cfg(test)]
@@ -44,6 +60,10 @@ mod tests {
     fn others_do_not() {
         let spread: Vec<f64> = (0..40).map(|i| 123.0 + 7.0 * f64::from(i)).collect();
         assert_eq!(unparted(&spread), None);
+        // Regular traffic parts most of them alike: the others count.
+        let mut regular = vec![131.8; 40];
+        regular.extend([123.0; 5]);
+        assert_eq!(unparted(&regular).unwrap().0, 123.0);
         // A host that reads in batches: most gaps are next to nothing.
         let mut batches: Vec<f64> = (0..30).map(|i| 1.0 + 0.1 * f64::from(i)).collect();
         batches.extend([250.0; 12]);

@@ -8,25 +8,25 @@ const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// The gap that packets of one size keep.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Dispersion {
-    pub(super) size: Bytes,
+pub(in crate::capacity) struct Dispersion {
+    pub(in crate::capacity) size: Bytes,
     /// Nanoseconds.
-    pub(super) gap: Estimate,
+    pub(in crate::capacity) gap: Estimate,
 }
 
 impl Dispersion {
-    pub(super) fn framed(size: Bytes) -> f64 {
+    pub(in crate::capacity) fn framed(size: Bytes) -> f64 {
         (size + INTER_FRAME_GAP).0 as f64
     }
 
     /// Nanoseconds per byte, gamma counted.
-    pub(super) fn per_byte(&self) -> f64 {
+    pub(in crate::capacity) fn per_byte(&self) -> f64 {
         self.gap.value / Self::framed(self.size)
     }
 
     /// The rate of the link that sets this gap. Whether the link spends an inter-frame gap is not known: the low end
     /// of the interval is without. Neither is the rate of the receiver's clock.
-    pub(super) fn rate(&self) -> Estimate {
+    pub(in crate::capacity) fn rate(&self) -> Estimate {
         let rate = |bytes: f64, gap: f64| 8e9 * bytes / gap;
         Estimate {
             value: rate(Self::framed(self.size), self.gap.value),
@@ -38,7 +38,7 @@ impl Dispersion {
 
 /// How gaps change from a smaller size to a larger one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trend {
+pub(in crate::capacity) enum Trend {
     /// As a link makes them.
     Rising,
     /// As a host does.
@@ -47,7 +47,7 @@ pub(super) enum Trend {
     Undecided,
 }
 
-pub(super) fn trend(small: &Dispersion, large: &Dispersion) -> Trend {
+pub(in crate::capacity) fn trend(small: &Dispersion, large: &Dispersion) -> Trend {
     let span = large.size.0 as f64 - small.size.0 as f64;
     let serialisation = (small.gap.value + large.gap.value)
         / (Dispersion::framed(small.size) + Dispersion::framed(large.size));
@@ -66,7 +66,7 @@ pub(super) fn trend(small: &Dispersion, large: &Dispersion) -> Trend {
 }
 
 /// The rate that a slope in nanoseconds per byte stands for.
-pub(super) fn rate(slope: &Estimate) -> Estimate {
+pub(in crate::capacity) fn rate(slope: &Estimate) -> Estimate {
     Estimate {
         value: 8e9 / slope.value,
         low: 8e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT),

@@ -32,7 +32,7 @@
 
 mod back_to_back;
 mod bursts;
-mod dispersion;
+pub(super) mod dispersion;
 mod pairs;
 mod rounds;
 mod verdict;

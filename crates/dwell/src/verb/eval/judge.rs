@@ -15,7 +15,7 @@ use crate::target::Bed;
 use crate::verb::coalescence::{self, measure_coalescence};
 use crate::verb::{capacity, delay};
 use anyhow::Result;
-use dwell_core::truth::{Ground, truths};
+use dwell_core::truth::{Ground, Usage, truths};
 use dwell_core::{BitRate, Effort, Finding, PathFacts, Quantity, Report, Vantage};
 use dwell_lab::Watched;
 use dwell_store::Ask;
@@ -239,6 +239,7 @@ impl Witness<'_> {
     fn hears(&mut self, run: &Run, spec: &MethodSpec, stage: &str, report: &Report, took: Duration) {
         let mut truth = truths(run.passages(stage));
         truth.extend(run.world().truths());
+        truth.extend(run.used(stage).into_iter().flat_map(Usage::truths));
         let effort = run.effort(stage);
         self.ground.span = effort.span;
         self.ground.stage = truth.get(&Quantity::ApplicationStage).copied().or(self.ground.stage);

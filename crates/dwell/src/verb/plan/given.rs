@@ -96,7 +96,7 @@ impl Given {
         };
         let end_link = find(Quantity::EndLinkCapacity).ok_or_else(|| {
             bad_argument(anyhow!(
-                "{name}: no capacity of an end link was found in that run; record `dwell capacity`"
+                "{name}: no capacity of an end link was found in that run; record `dwell capacity --method end-link`"
             ))
         })?;
         let facts = record.header.facts;
@@ -121,7 +121,7 @@ impl Given {
         };
         let end_link = find(Quantity::EndLinkCapacity)?.ok_or_else(|| {
             bad_argument(anyhow!(
-                "{name}: no `end_link_capacity` in it; give what `dwell capacity --json` printed"
+                "{name}: no `end_link_capacity` in it; give what `dwell capacity --method end-link --json` printed"
             ))
         })?;
         let narrow_link = find_or(find(Quantity::NarrowLinkCapacity)?);

@@ -1,0 +1,101 @@
+//! How many trains are sent, how long they are, and how far apart.
+
+use super::Config;
+use crate::unit::Nanos;
+
+/// So many packets back to back head a train: what they leave waiting keeps the link busy until the train does. Their
+/// gaps do not count.
+pub(super) const HEAD: usize = 3;
+
+/// Mean pause before a train, and the least.
+pub(super) const PAUSE: Nanos = Nanos::from_millis(40);
+const LEAST_PAUSE: Nanos = Nanos::from_millis(15);
+
+/// A train has so many packets behind its head, or what comes in so many nanoseconds, or in so many batches of the
+/// receiver, whichever is most.
+const PACKETS: usize = 15;
+const LASTING: f64 = 400e3;
+const BATCHES: usize = 6;
+
+/// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
+const TESTED: usize = 24;
+
+/// So many trains make the line, at the least and at the most.
+const TRAINS: (usize, usize) = (12, 64);
+
+/// A train leaves its head and at most so much of itself waiting.
+const LEFT: f64 = 1.0;
+
+/// No more than so much of the link is taken for loaded, when a train waits until the queue of the last is gone.
+const LOADED: f64 = 0.9;
+
+/// What is sent on one path.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// Packets of a train, behind its head.
+    pub(super) packets: usize,
+    /// Packets of a train of the test.
+    pub(super) tested: usize,
+    /// Trains at the pace.
+    pub(super) full: usize,
+    /// Trains at each spacing nearer to what is free.
+    pub(super) near: [usize; 2],
+    /// Mean pause before a train, beside the time in which the queue of the last goes.
+    pub(super) pause: Nanos,
+    /// That time.
+    pub(super) drained: Nanos,
+}
+
+impl Plan {
+    /// For a link that takes `pace` nanoseconds a packet, of which `share` is loaded, and a receiver that reads `batch`
+    /// packets at once if it reads several.
+    pub(super) fn of(config: &Config, pace: f64, share: f64, batch: Option<usize>) -> Self {
+        let pace = pace.max(1.0);
+        let lasting = (LASTING / pace) as usize;
+        let packets = PACKETS.max(lasting).max(batch.unwrap_or(0) * BATCHES);
+        let allowed = config.share * config.lasting.as_f64() / pace;
+        let budget = config.packets.max(allowed as usize);
+        let tested = TESTED.max(packets);
+        let beside = super::BURST * super::BURSTS + tested * super::TEST;
+        let trains = (budget.saturating_sub(beside) / (HEAD + packets)).clamp(TRAINS.0, TRAINS.1);
+        let full = trains / 3;
+        let first = trains / 4;
+        let pause = config.lasting / (trains + super::TEST + super::BURSTS) as i64;
+        let left = pace * (HEAD as f64 + LEFT * packets as f64);
+        Self {
+            packets,
+            tested,
+            full,
+            near: [first, trains - full - first],
+            pause: pause.clamp(LEAST_PAUSE, PAUSE),
+            drained: Nanos::from_f64(left / (1.0 - share.clamp(0.0, LOADED))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(plan: &Plan) -> usize {
+        (plan.full + plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
+            + plan.tested * super::super::TEST
+            + super::super::BURST * super::super::BURSTS
+    }
+
+    #[test]
+    fn what_is_sent_is_what_may_be() {
+        let config = Config::default();
+        for pace in [1.2e6, 1.2e5] {
+            assert!(sent(&Plan::of(&config, pace, 0.5, None)) <= config.packets);
+        }
+        let fast = Plan::of(&config, 1.2e4, 0.5, None);
+        let allowed = 0.02 * 1e9 / 1.2e4;
+        assert!(sent(&fast) as f64 <= allowed, "{fast:?}");
+    }
+
+    #[test]
+    fn trains_hold_several_batches() {
+        assert!(Plan::of(&Config::default(), 1.2e4, 0.5, Some(16)).packets >= 96);
+    }
+}

@@ -1,0 +1,84 @@
+//! The mean spacing of one train.
+
+use super::super::stream::Passed;
+use crate::stats::quantile::{mean, standard_deviation};
+
+/// Mean spacing of one train, nanoseconds a packet.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Sample {
+    /// As it was sent.
+    pub(super) input: f64,
+    /// As it came.
+    pub(super) output: f64,
+    /// Gaps of which these are the means.
+    pub(super) gaps: f64,
+    /// Variance of the mean gap as it came, if its gaps had nothing to do with each other.
+    pub(super) scatter: f64,
+}
+
+/// Packets nearer to each other than this share of the mean were read in one batch.
+const TOGETHER: f64 = 0.25;
+
+impl Sample {
+    /// Of the packets of a train that `bunched` says to come in batches of the receiver's; `None` of fewer than two
+    /// packets, or three batches.
+    ///
+    /// The last packet of a batch came right before it was read, whichever way a NIC coalesces, but for the train's last
+    /// batch, which waits for packets that do not come: the time between the last packets of two other batches is off by
+    /// a gap at most.
+    pub(super) fn of(passed: &[Passed], bunched: bool) -> Option<Self> {
+        let [first, .., last] = passed else { return None };
+        let together = TOGETHER * (last.came - first.came) / (passed.len() - 1) as f64;
+        let (from, to) = if bunched {
+            let ends: Vec<usize> = (1..passed.len())
+                .filter(|i| passed[*i].came - passed[i - 1].came > together)
+                .map(|i| i - 1)
+                .collect();
+            (*ends.first()?, *ends.last()?)
+        } else {
+            (0, passed.len() - 1)
+        };
+        let gaps = to.checked_sub(from).filter(|gaps| *gaps > 0)? as f64;
+        let output = (passed[to].came - passed[from].came) / gaps;
+        let input = ((passed[to].sent - passed[from].sent) / gaps).max(1.0);
+        let squares: f64 =
+            passed[from..=to].windows(2).map(|two| (two[1].came - two[0].came - output).powi(2)).sum();
+        let scatter = squares / (gaps - 1.0).max(1.0) / gaps;
+        (output > 0.0).then_some(Self { input, output, gaps, scatter })
+    }
+}
+
+/// All packets were read at once.
+pub(super) fn at_once(passed: &[Passed]) -> bool {
+    passed.iter().all(|packet| packet.came == 0.0)
+}
+
+/// So many times the scatter of single gaps: what lies beyond is of traffic that comes and goes for longer than a train.
+const BURSTY: f64 = 3.0;
+
+/// Whether trains differ by more than their single gaps do.
+pub(super) fn bursty(samples: &[Sample]) -> bool {
+    let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
+    let within: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
+    let (Some(between), Some(within)) = (standard_deviation(&outputs), mean(&within)) else { return false };
+    between.powi(2) > BURSTY * within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train(stamps: &[f64]) -> Vec<Passed> {
+        stamps.iter().enumerate().map(|(i, came)| Passed { sent: 10.0 * i as f64, came: *came }).collect()
+    }
+
+    #[test]
+    fn batches_are_taken_end_to_end() {
+        // Packets every 12, read every 30 or so; the last waits.
+        let stamps = [30.0, 30.0, 60.0, 60.0, 60.0, 90.0, 90.0, 120.0].map(|came| came - 30.0);
+        let sample = Sample::of(&train(&stamps), true).unwrap();
+        assert_eq!((sample.input, sample.output, sample.gaps), (10.0, 12.0, 5.0));
+        assert_eq!(Sample::of(&train(&stamps[..4]), true), None);
+        assert_eq!(Sample::of(&train(&stamps), false).unwrap().gaps, 7.0);
+    }
+}

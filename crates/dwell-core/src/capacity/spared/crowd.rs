@@ -1,0 +1,86 @@
+//! Where the slopes of runs crowd.
+
+use super::runs::{Run, Runs};
+use crate::stats::Estimate;
+use crate::stats::bootstrap::{interval, small_sample_factor};
+use std::ops::RangeInclusive;
+
+/// Errors of two stamps that are tried, as shares of a full packet's time: the sharpest crowd counts.
+const ERRORS: [f64; 7] = [0.0, 0.002, 0.006, 0.02, 0.06, 0.2, 0.5];
+
+/// No crowd is sharper than this.
+const SHARPEST: f64 = 0.003;
+
+/// So much of all runs' weight makes a crowd.
+const SHARE: f64 = 0.15;
+
+/// Slopes that are tried as the middle of a crowd, and runs that are looked at: the weightiest.
+const CANDIDATES: usize = 600;
+const RUNS: usize = 6_000;
+
+/// A crowd lies so near to the slope along the earliest packets, as shares of it: not above, as nothing comes before its
+/// time, but for the stamps' errors, and below where no train got through untouched.
+const AROUND: RangeInclusive<f64> = 0.75..=1.04;
+
+const RESAMPLES: usize = 400;
+
+/// What a crowd says.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Crowd {
+    /// Nanoseconds a bit.
+    pub(super) slope: Estimate,
+    /// Share of all runs' weight that is in it.
+    pub(super) share: f64,
+    /// Trains that have runs in it.
+    pub(super) trains: usize,
+}
+
+/// How much a run belongs to a crowd around `middle`, where both stamps together are off by `error` nanoseconds.
+fn near(run: &Run, middle: f64, error: f64) -> f64 {
+    let width = SHARPEST.max(error / run.lasting);
+    (1.0 - (run.slope() / middle - 1.0).abs() / width).max(0.0)
+}
+
+/// The longer, and the less held up.
+fn weight(run: &Run, packet: f64) -> f64 {
+    (run.bits / packet).sqrt() / (1.0 + run.late).powi(2)
+}
+
+/// The sharpest crowd of runs; `packet`: bits of a full one.
+pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Crowd> {
+    let around = |run: &&Run| AROUND.contains(&(run.slope() / runs.floor));
+    let mut weighed: Vec<(f64, Run)> =
+        runs.runs.iter().filter(around).map(|run| (weight(run, packet), *run)).collect();
+    weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
+    weighed.truncate(RUNS);
+    let total: f64 = weighed.iter().map(|(weight, _)| weight).sum();
+    let least = runs.held / 2.0 + tick;
+    let tried = weighed.len().min(CANDIDATES);
+    let mut found = None;
+    for share in ERRORS {
+        let error = least + share * runs.floor * packet;
+        let score =
+            |middle: f64| weighed.iter().map(|(weight, run)| weight * near(run, middle, error)).sum::<f64>();
+        let candidates = weighed[..tried].iter().map(|(_, run)| (score(run.slope()), run.slope()));
+        let (score, middle) = candidates.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        found = Some((score, middle, error));
+        if score > SHARE * total {
+            break;
+        }
+    }
+    let (score, middle, error) = found?;
+    // Train by train, what its runs in the crowd say.
+    let mut sums = vec![(0.0, 0.0); runs.trains];
+    for (weight, run) in &weighed {
+        let weight = weight * near(run, middle, error) * run.bits;
+        sums[run.train].0 += weight;
+        sums[run.train].1 += weight * run.slope();
+    }
+    sums.retain(|sum| sum.0 > 0.0);
+    let mean = |sums: &[(f64, f64)]| {
+        let (weight, sum) = sums.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        (weight > 0.0).then(|| sum / weight)
+    };
+    let slope = interval(&sums, RESAMPLES, seed, mean)?.widened(small_sample_factor(sums.len()).min(10.0));
+    Some(Crowd { slope, share: score / total, trains: sums.len() })
+}

@@ -1,0 +1,89 @@
+//! Which trains are sent, round by round.
+
+use super::SparedRuns;
+use super::runs::{LUMPY, lump, pace};
+use super::train::Seen;
+use crate::avail::chance::exponential;
+use crate::avail::stream::{spacing, stream};
+use crate::train::{Departure, Train};
+use crate::unit::Nanos;
+
+/// Bursts that show the pace and how many packets come at once: so many, of so many packets; longer ones where all of a
+/// burst came at once.
+const BURSTS: usize = 5;
+const BURST: usize = 24;
+
+/// Lumps of a train, at least.
+const LUMPS: f64 = 10.0;
+
+/// A train should last so long.
+const SPAN: Nanos = Nanos::from_micros(400);
+
+/// Trains of the test, and how much slower than what was found they are.
+const TESTS: usize = 12;
+const SLOWER: f64 = 1.01;
+
+/// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
+const SURE: f64 = 0.006;
+
+impl SparedRuns {
+    /// The trains of the largest size.
+    fn full(&self) -> impl Iterator<Item = &Seen> {
+        self.trains.iter().filter(|train| train.size == self.facts.max_size)
+    }
+
+    pub(super) fn ask(&mut self) -> Vec<Departure> {
+        let (least, most) = self.config.packets;
+        let Some(pace) = pace(self.full()) else {
+            // All came at once, or nothing did.
+            let packets = if self.asked == 0 { BURST.min(most) } else { most };
+            self.asked += 1;
+            let departure =
+                Departure { pause: self.config.pause * 2, train: Train::burst(self.facts.max_size, packets) };
+            return if self.asked > 2 { Vec::new() } else { vec![departure; BURSTS] };
+        };
+        self.rounds += 1;
+        if self.planned >= self.config.lasting || (self.rounds > 1 && self.sure()) {
+            return self.test(pace);
+        }
+        let lump = lump(self.full(), pace);
+        let least = if lump > LUMPY { least.max(BURST) } else { least };
+        let long = (LUMPS * lump).max(SPAN.as_f64() / pace).max(least as f64);
+        let packets = (long as usize).clamp(least.max(3), most.max(least).max(3));
+        let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
+        let mean = self.config.pause.max(Nanos::from_f64(packets as f64 * pace * (1.0 / share - 1.0)));
+        let sizes = self.sizes();
+        let lasts = Nanos::from_f64(packets as f64 * pace);
+        (0..self.config.trains)
+            .map(|place| {
+                let pause = exponential(&mut self.chance, mean);
+                self.planned += pause + lasts;
+                Departure { pause, train: Train::burst(sizes[place % sizes.len()], packets) }
+            })
+            .collect()
+    }
+
+    /// Trains a little slower than what was found, where packets come in lumps.
+    fn test(&mut self, pace: f64) -> Vec<Departure> {
+        if self.strained.is_some() || lump(self.full(), pace) <= LUMPY {
+            return Vec::new();
+        }
+        self.strained = Some(Vec::new());
+        let Some(found) = self.crowd(&self.link_sizes()) else { return Vec::new() };
+        let size = self.facts.max_size;
+        let packets = self.full().map(|train| train.came.len()).max().unwrap_or(BURST);
+        let hold = spacing(size, 1e9 / found.slope.value / SLOWER);
+        vec![Departure { pause: self.config.pause * 2, train: stream(size, hold, packets) }; TESTS]
+    }
+
+    fn sure(&self) -> bool {
+        let sizes = self.link_sizes();
+        let Some(crowd) = self.crowd(&sizes) else { return false };
+        let (middle, reach) = (crowd.slope.value, SURE * crowd.slope.value);
+        let of_one = |size| self.crowd(&[size]).is_some_and(|one| (one.slope.value - middle).abs() < reach);
+        crowd.share > 0.5
+            && crowd.slope.half_width() < reach
+            && sizes.len() > 1
+            && sizes.iter().all(|size| of_one(*size))
+    }
+}

@@ -1,0 +1,168 @@
+//! Two packets of a train make a run.
+
+use super::train::{Point, Seen};
+use crate::stats::Line;
+use crate::stats::hull::line_under;
+use crate::stats::quantile::median;
+use crate::unit::Bytes;
+
+/// Two packets of a train.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Run {
+    /// Which train.
+    pub(super) train: usize,
+    /// Bits from the one to the other.
+    pub(super) bits: f64,
+    /// Nanoseconds from the one to the other.
+    pub(super) lasting: f64,
+    /// How late both were over the line under all trains of their size, together, in packets' times.
+    pub(super) late: f64,
+}
+
+impl Run {
+    /// Nanoseconds a bit.
+    pub(super) fn slope(&self) -> f64 {
+        self.lasting / self.bits
+    }
+}
+
+/// All runs of trains.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runs {
+    pub(super) runs: Vec<Run>,
+    /// Nanoseconds a bit along the earliest packets: no less than the narrow link needs, where some first packet waited
+    /// nowhere.
+    pub(super) floor: f64,
+    /// By how much a stamp may be too late because a NIC, or the kernel above it, hands on several packets at once:
+    /// the longest of the packets' times; zero where it does not.
+    pub(super) held: f64,
+    /// Trains that were looked at.
+    pub(super) trains: usize,
+}
+
+/// Packets that come so much closer than the pace came at once.
+const TOGETHER: f64 = 0.1;
+
+/// Lumps of more packets than this, at the mean, are a NIC's.
+pub(super) const LUMPY: f64 = 1.1;
+
+/// Runs have these lengths, counted in points.
+const STRIDES: [usize; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
+
+/// Packets that come at once, at the mean, of trains that come at this pace.
+pub(super) fn lump<'a>(trains: impl Iterator<Item = &'a Seen>, pace: f64) -> f64 {
+    let count = |sum: (usize, usize), train: &Seen| {
+        (sum.0 + train.came.len(), sum.1 + train.points(TOGETHER * pace).len())
+    };
+    let (packets, points) = trains.fold((0, 0), count);
+    packets as f64 / points.max(1) as f64
+}
+
+/// The trains' pace at the median, nanoseconds a packet.
+pub(super) fn pace<'a>(trains: impl Iterator<Item = &'a Seen>) -> Option<f64> {
+    median(&trains.map(Seen::pace).collect::<Vec<_>>()).filter(|pace| *pace > 0.0)
+}
+
+impl Runs {
+    /// Of trains of the given sizes, all of which the same link sets the pace of.
+    pub(super) fn of(trains: &[Seen], sizes: &[Bytes]) -> Option<Self> {
+        let drift = drift(trains);
+        let groups: Vec<Group> = sizes.iter().filter_map(|size| Group::of(trains, *size, drift)).collect();
+        // A first packet that waited nowhere takes a time that is linear in its size: what few sizes met, all share.
+        let firsts: Vec<(f64, f64)> = groups
+            .iter()
+            .map(|group| (group.bits, group.first))
+            .filter(|first| first.1.is_finite())
+            .collect();
+        let base = line_under(&firsts);
+        let lines: Vec<Option<Line>> = groups.iter().map(|group| group.line(base)).collect();
+        let slopes = groups.iter().zip(&lines).filter_map(|(group, line)| Some((*line)?.slope / group.bits));
+        let floor = slopes.fold(f64::INFINITY, f64::min);
+        let held = groups.iter().map(|group| group.held).fold(0.0, f64::max);
+        let mut all = Self { floor, held, trains: trains.len(), runs: Vec::new() };
+        for (group, line) in groups.iter().zip(lines) {
+            let Some(line) = line else { continue };
+            for (train, points) in &group.points {
+                all.add(*train, points, group.bits, line.intercept);
+            }
+        }
+        (floor > 0.0 && floor.is_finite()).then_some(all)
+    }
+
+    fn add(&mut self, train: usize, points: &[Point], bits: f64, from: f64) {
+        let packet = self.floor * bits;
+        let late = |point: &Point| ((point.came - from) / packet - point.place as f64).max(0.0);
+        for stride in STRIDES.into_iter().take_while(|stride| *stride < points.len()) {
+            let runs = points.iter().zip(&points[stride..]).map(|(one, other)| Run {
+                train,
+                bits: bits * (other.place - one.place) as f64,
+                lasting: other.came - one.came,
+                late: late(one) + late(other),
+            });
+            self.runs.extend(runs.filter(|run| run.lasting > 0.0 && run.late.is_finite()));
+        }
+    }
+}
+
+/// How fast the receiver's clock gains on the sender's: the line under the delays of the trains' first packets (Moon,
+/// Skelly, Towsley 1999). The few nanoseconds that sizes differ by do not matter to it.
+fn drift(trains: &[Seen]) -> f64 {
+    let first = trains.iter().filter_map(|train| Some((train.at, *train.came.first()?)));
+    line_under(&first.collect::<Vec<_>>()).map_or(0.0, |line| line.slope)
+}
+
+/// The trains of one size.
+struct Group {
+    bits: f64,
+    /// Each train's place among all, and its points, without the clocks' skew.
+    points: Vec<(usize, Vec<Point>)>,
+    /// When the earliest first packet came.
+    first: f64,
+    /// See [`Runs::held`].
+    held: f64,
+}
+
+impl Group {
+    fn of(trains: &[Seen], size: Bytes, drift: f64) -> Option<Self> {
+        let of_size = || trains.iter().enumerate().filter(|(_, train)| train.size == size);
+        let pace = pace(of_size().map(|(_, train)| train))?;
+        let bits = of_size().next()?.1.bits();
+        let lumpy = lump(of_size().map(|(_, train)| train), pace) > LUMPY;
+        let together = if lumpy { TOGETHER * pace } else { -1.0 };
+        // Nothing follows the last packet of a train: how long it was held, nobody knows.
+        let last = usize::from(lumpy);
+        let straight = |at: f64| move |point: Point| Point { came: point.came - drift * at, ..point };
+        let points: Vec<(usize, Vec<Point>)> = of_size()
+            .map(|(place, train)| {
+                let mut points = train.points(together);
+                points.truncate(points.len() - last);
+                (place, points.into_iter().map(straight(train.at)).collect())
+            })
+            .collect();
+        let mut group = Self { bits, points, first: f64::INFINITY, held: if lumpy { pace } else { 0.0 } };
+        if !lumpy {
+            let firsts = group.all().filter(|point| point.place == 0).map(|point| point.came);
+            group.first = firsts.fold(f64::INFINITY, f64::min);
+        }
+        Some(group)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().flat_map(|(_, points)| points)
+    }
+
+    /// The line from the earliest first packet, by its own or by other sizes' account, under the earliest of all later ones.
+    /// Of lumps, the line under the last packets in the trains' first half: farther on others have parted more of them.
+    fn line(&self, base: Option<Line>) -> Option<Line> {
+        if self.held > 0.0 {
+            let half = self.all().map(|point| point.place).max()? / 2;
+            let early = self.all().filter(|point| point.place <= half);
+            return line_under(&early.map(|point| (point.place as f64, point.came)).collect::<Vec<_>>());
+        }
+        let first = base.map_or(self.first, |base| base.at(self.bits).min(self.first));
+        let later = self.all().filter(|point| point.place > 0);
+        let slope =
+            later.map(|point| (point.came - first) / point.place as f64).fold(f64::INFINITY, f64::min);
+        (first.is_finite() && slope.is_finite()).then_some(Line { slope, intercept: first })
+    }
+}

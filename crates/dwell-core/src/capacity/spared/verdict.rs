@@ -1,0 +1,122 @@
+//! What the crowds say of the path.
+
+use super::SparedRuns;
+use super::crowd::{Crowd, crowd};
+use super::runs::{Runs, pace};
+use crate::avail::stream::occupied;
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::quantile::{mean, standard_deviation};
+use crate::unit::{BitRate, Bytes};
+
+/// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
+const SHRINKS: f64 = 0.4;
+
+/// By how much two clocks may run at different rates without anybody knowing.
+const CLOCK_RATE_DOUBT: f64 = 200e-6;
+
+/// Weight of a crowd that leaves no doubt.
+const CLEAR: f64 = 0.1;
+
+/// Slower trains that come slower by no more than this passed.
+const STRAIN: f64 = 0.01;
+
+/// Sizes agree within this share, and so many do where the answer is sure.
+const AGREE: f64 = 0.02;
+const AGREEING: usize = 3;
+
+impl SparedRuns {
+    /// The sizes of which a link sets the pace, from the largest on: the time of a smaller packet is shorter. Where a host
+    /// needs the same time for each, it is not.
+    pub(super) fn link_sizes(&self) -> Vec<Bytes> {
+        let of = |size: Bytes| pace(self.trains.iter().filter(|train| train.size == size));
+        let sizes = self.sizes();
+        let Some(full) = of(self.facts.max_size) else { return Vec::new() };
+        let shrinks = |size: &Bytes| {
+            let less = 1.0 - occupied(*size) / occupied(self.facts.max_size);
+            of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
+        };
+        sizes.into_iter().filter(shrinks).collect()
+    }
+
+    /// Whether trains a little slower than what was found came slower still.
+    fn held_up(&self) -> bool {
+        let strained = self.strained.as_deref().unwrap_or_default();
+        let (Some(mean), Some(deviation)) = (mean(strained), standard_deviation(strained)) else {
+            return false;
+        };
+        mean - 1.0 > STRAIN + 2.0 * deviation / (strained.len() as f64).sqrt()
+    }
+
+    /// Where the runs of trains of these sizes crowd.
+    pub(super) fn crowd(&self, sizes: &[Bytes]) -> Option<Crowd> {
+        let runs = Runs::of(&self.trains, sizes)?;
+        crowd(&runs, occupied(self.facts.max_size), self.facts.resolution.as_f64(), self.config.seed)
+    }
+
+    pub(super) fn verdict(&self) -> Report {
+        let captured = self.trains.iter().all(|train| train.vantage == Vantage::Capture);
+        let stamps = if captured { Vantage::Capture } else { Vantage::Application };
+        let mut report = Report::new(Self::NAME, stamps);
+        let sizes = self.link_sizes();
+        let Some(found) = self.crowd(&sizes) else {
+            let why = if self.trains.is_empty() {
+                "no train came through"
+            } else {
+                "each train came all at once: the receiver's NIC or kernel hands on more packets at a time than a train has"
+            };
+            return report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
+        };
+        let rate = |slope: f64| 1e9 / slope;
+        if sizes.len() < 2 {
+            let finding = Finding::at_least(
+                rate(found.slope.high),
+                Unit::Bps,
+                "smaller packets take no less time: hosts, or a NIC that gathers packets, set the pace, not a link",
+            );
+            return report.with(Quantity::NarrowLinkCapacity, finding);
+        }
+        if found.share < CLEAR || found.trains < 5 {
+            report.warnings.push(format!(
+                "few runs of packets were spared by cross traffic ({:.0} % of their weight, in {} trains): measure again",
+                found.share * 100.0,
+                found.trains
+            ));
+        }
+        if self.held_up() {
+            let finding = Finding::at_least(
+                rate(found.slope.high),
+                Unit::Bps,
+                "the receiver gathers packets, so that only long runs count, and others' packets get into those",
+            );
+            return report.with(Quantity::NarrowLinkCapacity, finding);
+        }
+        // A tick of the clock is in the gap of every packet where it is a multiple of it.
+        let mut slope = found.slope;
+        let tick = self.facts.resolution.as_f64().max(0.0) / occupied(self.facts.max_size);
+        (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
+        let alone = |size: &Bytes| self.crowd(std::slice::from_ref(size)).map(|one| one.slope.value);
+        let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
+        let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
+        if agree < AGREEING {
+            let rates: Vec<String> = alone.iter().map(|one| BitRate(rate(*one) as u64).to_string()).collect();
+            report.warnings.push(format!(
+                "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
+                rates.join(", ")
+            ));
+            slope.low = alone.iter().copied().fold(slope.low, f64::min);
+            slope.high = alone.iter().copied().fold(slope.high, f64::max);
+        }
+        let finding = Finding::value(
+            rate(slope.value),
+            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
+            rate(slope.low) * (1.0 + CLOCK_RATE_DOUBT),
+            Unit::Bps,
+        );
+        let no_narrower = Finding::at_least(
+            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
+            Unit::Bps,
+            "no link is narrower than the narrowest; end-link measures the last one by itself",
+        );
+        report.with(Quantity::NarrowLinkCapacity, finding).with(Quantity::EndLinkCapacity, no_narrower)
+    }
+}

@@ -1,0 +1,71 @@
+//! The maximum IP-layer capacity: the best of the sub-intervals.
+
+use super::rates::HEADERS;
+use super::status::SubInterval;
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::quantile::{mean, median, standard_deviation};
+use crate::throughput::verdict::{Limit, Verdict};
+use crate::unit::{BitRate, Nanos};
+
+/// The name of the method.
+pub const NAME: &str = "udpst";
+
+/// IP's rate in a sub-interval (RFC 9097, section 6.3): payload and headers of the packets that came.
+#[must_use]
+pub fn rate(part: &SubInterval, ipv6: bool) -> BitRate {
+    let headers = HEADERS + if ipv6 { 20 } else { 0 };
+    let bytes = part.bytes.saturating_add(u64::from(part.packets) * headers);
+    BitRate((bytes as f64 * 8e6 / f64::from(part.micros.max(1))) as u64)
+}
+
+/// Sub-intervals in which the search rises are not of the path.
+fn settled(rates: &[f64]) -> &[f64] {
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let from = rates.iter().position(|rate| *rate >= 0.9 * most).unwrap_or(0);
+    &rates[from..]
+}
+
+/// Reports on a test; `table_end`: whether the search ran into the end of its table.
+#[must_use]
+pub fn report(parts: &[SubInterval], ipv6: bool, table_end: bool) -> (Report, Verdict) {
+    let rates: Vec<f64> = parts.iter().map(|part| rate(part, ipv6).0 as f64).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let mut report = Report::new(NAME, Vantage::Application);
+    if best <= 0.0 {
+        let reason = "no load arrived in any sub-interval";
+        report = report.with(Quantity::IpCapacity, Finding::unmeasurable(reason));
+        return (report, Verdict { limit: Limit::Unstable, reason: reason.to_owned() });
+    }
+    let settled = settled(&rates);
+    let low = settled.iter().copied().fold(best, f64::min);
+    // The most that arrived is there; that no more could is what the search says, and it may err to that side only.
+    report = report.with(Quantity::IpCapacity, Finding::value(best, low, best, Unit::Bps));
+    let spans: Vec<f64> = parts.iter().map(|part| f64::from(part.micros) * 1e3).collect();
+    if let Some(span) = median(&spans) {
+        report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+    }
+    let lost: u64 = parts.iter().map(|part| u64::from(part.troubles[0])).sum();
+    let came: u64 = parts.iter().map(|part| u64::from(part.packets)).sum();
+    let loss = lost as f64 / (lost + came).max(1) as f64;
+    report = report.with(Quantity::Loss, Finding::value(loss, loss, loss, Unit::Ratio));
+    let variation = standard_deviation(settled).unwrap_or(0.0) / mean(settled).unwrap_or(1.0).max(1.0);
+    let delayed = parts.iter().map(|part| part.round_trip[1].max(part.variation[1])).max().unwrap_or(0);
+    let queue = Nanos::from_millis(delayed.into());
+    let troubled = lost > 0 || delayed > 0;
+    let verdict = if table_end {
+        (Limit::SenderLimited, "the search reached the end of its table of rates".to_owned())
+    } else if settled.len() >= 3 && variation > 0.25 {
+        (
+            Limit::Unstable,
+            format!("the rate of sub-intervals varied by {:.0} % about its mean", variation * 100.0),
+        )
+    } else if troubled {
+        let lost = loss * 100.0;
+        (Limit::Link, format!("the search met {lost:.2} % loss, and delays up to {queue} over the least"))
+    } else {
+        let reason = "neither loss nor delay stopped the search: the test was too short, or a host could not send more";
+        (Limit::SenderLimited, reason.to_owned())
+    };
+    let (limit, reason) = verdict;
+    (report, Verdict { limit, reason })
+}

@@ -1,0 +1,161 @@
+//! Dwell's own method for capacity, over rates, loads, kinds of traffic and NICs: how far off, how often the interval
+//! holds, how long and how much.
+
+use dwell_core::capacity::{SparedRuns, spared};
+use dwell_core::stats::quantile::{median, quantile};
+use dwell_core::{Finding, Method, Path, Quantity, Side, run};
+use dwell_sim::{Scenario, SimPath};
+
+/// One path: its narrow link's rate in Mb/s, the other links' as multiples, and traffic on the narrow link and behind it.
+#[derive(Copy, Clone, Debug)]
+struct Case {
+    mbps: f64,
+    before: f64,
+    behind: f64,
+    narrow: u32,
+    after: u32,
+    kind: &'static str,
+    nic: &'static str,
+}
+
+impl Case {
+    fn scenario(&self) -> Scenario {
+        let rate = |factor: f64| format!("{:.0} b/s", self.mbps * 1e6 * factor);
+        let cross = |load: u32, factor: f64| match (load, self.kind) {
+            (0, _) => String::new(),
+            (_, "pareto") => {
+                let peak = rate(factor * 0.95);
+                // Some twenty packets.
+                let on = (240e3 / (self.mbps * factor)).max(1.0);
+                format!(
+                    "[[links.cross]]\nkind = {{ pareto = {{ shape = 1.5, on = '{on:.3} us', peak = '{peak}' }} }}\nload = '{load} %'\nsize = '1526 B'\n"
+                )
+            }
+            (_, kind) => format!("[[links.cross]]\nkind = '{kind}'\nload = '{load} %'\nsize = '1526 B'\n"),
+        };
+        let text = format!(
+            "name = 'judged'\n[destination]\n{}\n\
+             [[links]]\nrate = '{}'\npropagation = '10 us'\n\
+             [[links]]\nrate = '{}'\npropagation = '1 ms'\nqueue = '4 MiB'\n{}\
+             [[links]]\nrate = '{}'\npropagation = '1 ms'\nqueue = '4 MiB'\n{}\
+             [[links]]\nrate = '{}'\npropagation = '10 us'\n",
+            self.nic,
+            rate(self.before),
+            rate(1.0),
+            cross(self.narrow, 1.0),
+            rate(self.behind),
+            cross(self.after, self.behind),
+            rate(2.5),
+        );
+        Scenario::parse("judged.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Judged {
+    error: f64,
+    holds: bool,
+    value: bool,
+    seconds: f64,
+    share: f64,
+    warned: bool,
+}
+
+fn judge(case: &Case, seed: u64) -> Judged {
+    let mut path = SimPath::new(&case.scenario(), seed);
+    let config = spared::Config { seed, ..Default::default() };
+    let mut method = SparedRuns::new(config, &path.facts());
+    let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+    let report = method.report();
+    let finding = report.finding(Quantity::NarrowLinkCapacity);
+    let truth = case.mbps * 1e6;
+    let estimate = match &finding {
+        Finding::Value { value, .. } => *value,
+        Finding::Bound { bound, side: Side::Lower, .. } => *bound,
+        _ => 0.0,
+    };
+    Judged {
+        error: estimate / truth - 1.0,
+        holds: finding.holds(truth) == Some(true),
+        value: finding.estimate().is_some(),
+        seconds: effort.span.as_secs_f64(),
+        share: effort.share_of(BitRate(truth as u64)).unwrap_or(0.0),
+        warned: !report.warnings.is_empty(),
+    }
+}
+
+fn told(name: &str, judged: &[Judged]) {
+    let errors: Vec<f64> = judged.iter().filter(|one| one.value).map(|one| one.error.abs()).collect();
+    let at = |of: &[f64], p| quantile(of, p).unwrap_or(f64::NAN);
+    let of = |what: fn(&Judged) -> f64| judged.iter().map(what).collect::<Vec<f64>>();
+    println!(
+        "{name}: {} runs, {} values; error median {:.2} %, p95 {:.2} %, worst {:.2} %; holds {} %; {:.1} s (most {:.1}), load {:.1} %",
+        judged.len(),
+        errors.len(),
+        at(&errors, 0.5) * 100.0,
+        at(&errors, 0.95) * 100.0,
+        at(&errors, 1.0) * 100.0,
+        judged.iter().filter(|one| one.holds).count() * 100 / judged.len().max(1),
+        median(&of(|one| one.seconds)).unwrap_or(0.0),
+        at(&of(|one| one.seconds), 1.0),
+        median(&of(|one| one.share)).unwrap_or(0.0) * 100.0,
+    );
+    let sure: Vec<Judged> = judged.iter().filter(|one| !one.warned && one.value).copied().collect();
+    if sure.len() < judged.len() && !name.ends_with("sure") {
+        told(&format!("{name}, sure"), &sure);
+    }
+}
+
+const KINDS: [&str; 3] = ["constant", "poisson", "pareto"];
+
+/// Loads in percent on the narrow link, and on the one behind it.
+const LOADS: [(u32, u32); 7] = [(0, 0), (30, 0), (60, 0), (80, 0), (0, 50), (0, 80), (60, 60)];
+
+/// Rates of the links before and behind the narrow one, as multiples of its own.
+const AROUND: [(f64, f64); 3] = [(1.0, 2.0), (4.0, 1.5), (10.0, 10.0)];
+
+/// All cases with these rates and this NIC, kind of traffic by kind and load by load.
+fn judge_all(mbps: &[f64], nic: &'static str, seeds: u64) -> Vec<Judged> {
+    let mut all = Vec::new();
+    for kind in KINDS {
+        for (narrow, after) in LOADS {
+            let mut here = Vec::new();
+            for &mbps in mbps {
+                for (before, behind) in AROUND {
+                    let case = Case { mbps, before, behind, narrow, after, kind, nic };
+                    here.extend((0..seeds).map(|seed| judge(&case, seed)));
+                }
+            }
+            told(&format!("{nic} {kind} {narrow} % and {after} % behind"), &here);
+            all.extend(here);
+        }
+    }
+    told(&format!("{nic} in all"), &all);
+    all
+}
+
+/// What has no warning must be right.
+fn sure(judged: &[Judged]) -> Vec<f64> {
+    let sure = judged.iter().filter(|one| one.value && !one.warned);
+    sure.map(|one| one.error.abs()).collect()
+}
+
+#[test]
+fn what_is_told_without_a_warning_is_right() {
+    let judged = judge_all(&[100.0, 1_000.0], "", 1);
+    let errors = sure(&judged);
+    assert!(errors.len() * 4 > judged.len() * 3, "{} of {}", errors.len(), judged.len());
+    assert!(quantile(&errors, 1.0).unwrap() < 0.01, "{errors:?}");
+    let every: Vec<f64> = judged.iter().filter(|one| one.value).map(|one| one.error.abs()).collect();
+    assert!(median(&every).unwrap() < 0.001);
+    assert!(judged.iter().all(|one| one.seconds < 5.0));
+}
+
+/// The figures of the book: `cargo test -p dwell-sim --test capacity_judged -- --ignored --nocapture`.
+#[test]
+#[ignore = "a minute"]
+fn the_whole_grid() {
+    for nic in ["", "nic = { hold = { period = '50 us' } }", "nic = { throttle = { period = '125 us' } }"] {
+        judge_all(&[10.0, 100.0, 1_000.0, 10_000.0, 40_000.0], nic, 1);
+    }
+}

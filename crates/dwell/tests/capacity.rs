@@ -1,0 +1,103 @@
+//! `dwell capacity` with each of its methods, run live on the simulator and from a record.
+
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// 100 Mb/s between faster links, with traffic of others on it and behind it.
+const SCENARIO: &str = "name = 'narrow in the middle'\n\
+    [[links]]\nrate = '1 Gb/s'\npropagation = '20 us'\n\
+    [[links]]\nrate = '100 Mb/s'\npropagation = '2 ms'\n\
+    [[links.cross]]\nkind = 'poisson'\nload = '30 %'\nsize = '602 B'\n\
+    [[links]]\nrate = '1 Gb/s'\npropagation = '20 us'\n\
+    [[links.cross]]\nkind = 'poisson'\nload = '30 %'\nsize = '602 B'\n";
+
+fn dwell(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.args(arguments).current_dir(folder).env("HOME", folder).output().expect("dwell runs")
+}
+
+fn document(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("one document")
+}
+
+fn folder() -> tempfile::TempDir {
+    let here = tempfile::tempdir().expect("a folder");
+    fs::write(here.path().join("path.toml"), SCENARIO).expect("written");
+    here
+}
+
+#[test]
+fn each_method_says_which_link_and_which_layer() {
+    let here = folder();
+    for method in ["spared-runs", "packet-pair", "capprobe", "bprobe", "pathrate", "nettimer"] {
+        let document = document(&dwell(
+            here.path(),
+            &["capacity", "path.toml", "--on", "sim", "--method", method, "--json"],
+        ));
+        assert_eq!(document["method"], method);
+        let found = document["narrow_link_capacity"]["value"].as_f64().expect("a value");
+        assert!((95e6..105e6).contains(&found), "{method}: {document:#}");
+        // 1,500 of the 1,538 bytes that a packet takes.
+        let at_ip = document["ip_layer_bps"].as_f64().expect("a figure");
+        assert!((at_ip / found - 1_500.0 / 1_538.0).abs() < 1e-6, "{document:#}");
+        assert_eq!(document["packet_bytes"], 1_526);
+        assert!(document["layer"].as_str().is_some_and(|layer| layer.contains("framing")));
+    }
+}
+
+#[test]
+fn the_default_finds_a_narrow_link_that_is_not_the_last() {
+    let here = folder();
+    let narrow = document(&dwell(here.path(), &["capacity", "path.toml", "--on", "sim", "--json"]));
+    assert_eq!(narrow["method"], "spared-runs");
+    let found = narrow["narrow_link_capacity"]["value"].as_f64().expect("a value");
+    assert!((98e6..102e6).contains(&found), "{narrow:#}");
+    // Of the end link it says no more than what follows.
+    assert_eq!(narrow["end_link_capacity"]["side"], "lower");
+    assert!(narrow["seconds"].as_f64().is_some_and(|seconds| seconds < 5.0));
+    fs::write(here.path().join("narrow.json"), narrow.to_string()).expect("written");
+    assert!(dwell(here.path(), &["plan", "narrow.json"]).status.success(), "a plan can be made of it");
+}
+
+#[test]
+fn a_replay_and_a_picture() {
+    let here = folder();
+    for method in ["spared-runs", "pathrate", "capprobe", "end-link"] {
+        let (record, plot) = (format!("{method}.dwell"), format!("{method}.svg"));
+        let arguments = [
+            "capacity",
+            "path.toml",
+            "--on",
+            "sim",
+            "--method",
+            method,
+            "--json",
+            "--record",
+            &record,
+            "--plot",
+            &plot,
+        ];
+        let live = document(&dwell(here.path(), &arguments));
+        let replayed = document(&dwell(here.path(), &["replay", &record, "--json"]));
+        for key in ["method", "narrow_link_capacity", "end_link_capacity", "packets"] {
+            assert_eq!(live[key], replayed[key], "{method}: {key}");
+        }
+        let picture = fs::read_to_string(here.path().join(&plot)).expect("a picture");
+        let says = if method == "end-link" { "The end link" } else { "The narrowest link" };
+        assert!(picture.contains(says), "{method}");
+    }
+}
+
+#[test]
+fn a_nic_that_gathers_packets_gets_no_figure_from_pairs() {
+    let here = folder();
+    let gathering = format!("{}[destination]\nnic = {{ hold = {{ period = '250 us' }} }}\n", SCENARIO);
+    fs::write(here.path().join("gathering.toml"), gathering).expect("written");
+    let arguments = ["capacity", "gathering.toml", "--on", "sim", "--method", "packet-pair"];
+    let output = dwell(here.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("came at once"));
+}
