@@ -1,7 +1,7 @@
 //! TTL-limited probing on the simulator: what the methods' authors saw, with routers that tell, limit, and keep silent.
 
 use dwell_core::hop::{HopFound, HopPath, Joined, Says, Walk, run};
-use dwell_core::{Finding, Nanos};
+use dwell_core::{Finding, Nanos, Side};
 use dwell_sim::{Scenario, SimHops};
 
 /// Looks at a path.
@@ -138,6 +138,8 @@ fn a_limit_is_found_and_kept_to() {
     let Finding::Unmeasurable { reason } = &at(&joined, 2).capacity else { panic!("{:?}", at(&joined, 2)) };
     assert!(reason.contains("limits its messages"), "{reason}");
     near(&at(&joined, 1).capacity, 100.0, 0.02);
+    // The hop behind it is as far as two links.
+    assert_eq!(at(&joined, 3).capacity.holds(100e6), Some(true), "{:?}", at(&joined, 3));
 }
 
 #[test]
@@ -155,8 +157,11 @@ fn silent_hops_are_passed_over_and_their_links_taken_together() {
     let joined = walk(&text, 1);
     assert_eq!((at(&joined, 2).says, at(&joined, 2).address), (None, None));
     assert!(matches!(at(&joined, 2).capacity, Finding::Unmeasurable { .. }));
-    // Two links at once: half the rate of each. That a silent router is one of the ends is no hidden hop.
-    near(&at(&joined, 3).capacity, 50.0, 0.02);
+    // Two links at once: half the rate of each, and so a bound. That a silent router stands between is no hidden hop.
+    let Finding::Bound { bound, side: Side::Lower, .. } = at(&joined, 3).capacity else {
+        panic!("{joined:#?}")
+    };
+    assert!((bound / 50e6 - 1.0).abs() < 0.02, "{bound}");
     assert!(at(&joined, 3).hidden.is_none());
     // Nobody at all.
     let joined = walk(&links(&[100, 100, 100], silent), 1);
