@@ -1,6 +1,6 @@
 //! How well each hop of a path is known by packets that expire there: the table of the book's pages on pathchar and segment.
 //!
-//! cargo run --release -p dwell-sim --example hops
+//! cargo run -p dwell-sim --example hops
 
 use dwell_core::hop::{HopPath, Joined, Walk, run};
 use dwell_core::stats::quantile::median;
@@ -13,12 +13,12 @@ const HOPS: usize = 6;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("| links | load | method | hop 1 | 2 | 3 | 4 | 5 | 6 | time |");
     println!("|---|---|---|---|---|---|---|---|---|---|");
-    for rates in [[100; HOPS], [10, 100, 1000, 100, 10, 100], [1000; HOPS], [10_000; HOPS]] {
+    for rates in [[100; HOPS], [10, 100, 1000, 100, 10, 100], [1000; HOPS]] {
         for load in [0.0, 0.3, 0.6, 0.8] {
             row(&rates, load)?;
         }
     }
-    Ok(())
+    row(&[10_000; HOPS], 0.0)
 }
 
 fn row(rates: &[u64; HOPS], load: f64) -> Result<(), Box<dyn std::error::Error>> {
