@@ -40,8 +40,9 @@ if ! [ -x /usr/sbin/clickhouse-server ] && apt-cache show clickhouse-server >/de
 	packages="$packages clickhouse-server"
 fi
 
-# The generators of `make bench`, each left out where the system has none.
-for generator in ab:apache2-utils wrk:wrk ITGSend:d-itg; do
+# The generators of `make bench`, and the programs that `dwell eval` judges beside our own, each left out where the system
+# has none.
+for generator in ab:apache2-utils wrk:wrk ITGSend:d-itg iperf3:iperf3 nuttcp:nuttcp; do
 	command -v "${generator%%:*}" >/dev/null 2>&1 && continue
 	apt-cache show "${generator#*:}" >/dev/null 2>&1 && packages="$packages ${generator#*:}"
 done

@@ -35,6 +35,7 @@ pub mod throughput;
 mod circumstances;
 pub mod clock;
 pub mod coalescence;
+pub mod limit;
 mod method;
 mod report;
 mod train;

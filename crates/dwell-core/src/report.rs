@@ -2,6 +2,7 @@
 //! cannot be had here. There is no fourth kind.
 
 use crate::coalescence::Kind;
+use crate::limit::{Limit, Verdict};
 use serde::de::Error as _;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -19,6 +20,8 @@ pub enum Unit {
     Ppm,
     /// A share of one.
     Ratio,
+    /// Bytes.
+    Bytes,
     /// Yes or no: 1 or 0.
     Flag,
     /// A kind of interrupt coalescence: its place in [`Kind::ALL`].
@@ -177,7 +180,7 @@ impl Serialize for Finding {
             unit: Unit,
         ) -> Result<(), T::Error> {
             match unit {
-                Unit::Ns | Unit::Bps => to.serialize_field(key, &(figure.round() as i64)),
+                Unit::Ns | Unit::Bps | Unit::Bytes => to.serialize_field(key, &(figure.round() as i64)),
                 Unit::Ppm | Unit::Ratio => to.serialize_field(key, &figure),
                 Unit::Flag => to.serialize_field(key, &(figure != 0.0)),
                 Unit::Kind => to.serialize_field(key, &Kind::of_code(figure)),
@@ -294,6 +297,10 @@ pub enum Quantity {
     TightLinkCapacity,
     /// ADR: the rate at which long trains sent back to back arrive. Neither what is free nor what the narrow link carries.
     DispersionRate,
+    /// Rate of a token bucket on the path: what it lets pass for long.
+    TokenRate,
+    /// Depth of that bucket: what it lets pass at once.
+    BucketDepth,
     /// The rate at which a program reads what TCP connections bring it: payload alone.
     Throughput,
     /// The same in IP packets, headers and all.
@@ -349,6 +356,8 @@ impl Quantity {
             Self::AveragingTime => "averaging_time",
             Self::TightLinkCapacity => "tight_link_capacity",
             Self::DispersionRate => "dispersion_rate",
+            Self::TokenRate => "token_rate",
+            Self::BucketDepth => "bucket_depth",
             Self::Throughput => "throughput",
             Self::IpThroughput => "ip_throughput",
             Self::Retransmitted => "retransmitted",
@@ -390,19 +399,35 @@ pub struct Report {
     pub findings: BTreeMap<Quantity, Finding>,
     /// Doubts, each a sentence that says what to do about it.
     pub warnings: Vec<String>,
+    /// What held the measurement back, where the method tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
 }
 
 impl Report {
     /// An empty report.
     #[must_use]
     pub fn new(method: &str, stamps: Vantage) -> Self {
-        Self { method: method.to_owned(), stamps, findings: BTreeMap::new(), warnings: Vec::new() }
+        Self {
+            method: method.to_owned(),
+            stamps,
+            findings: BTreeMap::new(),
+            warnings: Vec::new(),
+            verdict: None,
+        }
     }
 
     /// Adds a finding.
     #[must_use]
     pub fn with(mut self, quantity: Quantity, finding: Finding) -> Self {
         self.findings.insert(quantity, finding);
+        self
+    }
+
+    /// Says what held it back, and what that was seen by.
+    #[must_use]
+    pub fn limited(mut self, limit: Limit, reason: impl Into<String>) -> Self {
+        self.verdict = Some(Verdict { limit, reason: reason.into() });
         self
     }
 

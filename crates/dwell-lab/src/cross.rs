@@ -8,6 +8,8 @@ use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
 use dwell_net::{clock, place};
 use dwell_sim::{CrossSpec, Flow};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SndBufForce;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,10 @@ const PORT: u16 = 9;
 
 /// What surrounds a datagram on the wire: Ethernet 26 bytes, IPv4 20, UDP 8.
 const AROUND: u64 = 54;
+
+/// What may wait of one source: what lies in a shaper's queue counts against its socket, and a full socket would have to
+/// wait for the link. Cross traffic waits for nobody; it is dropped.
+const ROOM: usize = 256 << 20;
 
 /// The longest sleep before a generator looks whether it shall stop.
 const PATIENCE: Nanos = Nanos::from_millis(50);
@@ -50,6 +56,7 @@ pub(crate) fn start(
     let socket = wiring.nodes[enters].within(|| {
         let socket =
             UdpSocket::bind((from, 0)).map_err(LabError::system("open a source of cross traffic"))?;
+        setsockopt(&socket, SndBufForce, &ROOM).map_err(LabError::system("make room for cross traffic"))?;
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
         Ok(socket)
     })?;

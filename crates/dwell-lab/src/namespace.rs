@@ -73,7 +73,7 @@ impl Namespace {
     }
 
     /// Moves the calling thread inside.
-    fn enter(&self) -> Result<(), LabError> {
+    pub(crate) fn enter(&self) -> Result<(), LabError> {
         setns(&self.file, CloneFlags::CLONE_NEWNET)
             .map_err(LabError::system(format!("enter its namespace `{}`", self.name)))
     }

@@ -1,6 +1,7 @@
 //! What hosts add to packets: the sender between its stamp and the wire, the receiver between the wire and its stamp.
 
 use crate::link::LinkSpec;
+use crate::processor::Processor;
 use crate::random::Stream;
 use crate::scenario::HostSpec;
 use dwell_core::{Bytes, Nanos, Packet};
@@ -76,6 +77,7 @@ impl Sender {
 pub(crate) struct Receiver {
     spec: HostSpec,
     rng: Stream,
+    processor: Processor,
     last: Option<Reception>,
 }
 
@@ -92,7 +94,10 @@ pub(crate) struct Reception {
 
 impl Receiver {
     pub(crate) fn new(spec: &HostSpec, rng: Stream) -> Self {
-        Self { spec: spec.clone(), rng, last: None }
+        // Chances of its own, which change none of the others.
+        let mut others = rng.clone();
+        others.jump();
+        Self { spec: spec.clone(), rng, processor: Processor::new(spec.busy, others), last: None }
     }
 
     /// Receives a packet that the NIC delivered at `delivered`; packets come in the order of the calls.
@@ -119,7 +124,7 @@ impl Receiver {
             // After its stamp the program turns round to the next read, which sleeps if it finds nothing.
             let asleep = last.stamped + turn_round.sample(rng).min(service);
             if queued <= asleep {
-                return last.stamped + service + spin;
+                return self.processor.done(last.stamped, service + spin);
             }
             idle = queued - asleep;
         }
@@ -127,7 +132,9 @@ impl Receiver {
             Some(cold) if idle >= *cold_after => cold,
             _ => wake_up,
         };
-        queued + wake_up.sample(rng) + read.sample(rng) + spin
+        let awake = queued + wake_up.sample(rng);
+        let work = read.sample(rng) + spin;
+        self.processor.done(awake, work)
     }
 }
 

@@ -26,6 +26,7 @@ mod network;
 pub mod nic;
 pub mod passing;
 mod path;
+mod processor;
 mod random;
 mod scenario;
 mod times;
@@ -36,9 +37,11 @@ pub use link::{Balance, Discipline, Framing, LinkSpec, Node, QueueLimit, Reorder
 pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};
 pub use scenario::{
-    Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario, ScenarioError,
+    BusySpec, Carrier, ClockSpec, ClockStep, HostSpec, LabNic, LabSpec, QuantityText, Ranges, Scenario,
+    ScenarioError,
 };
 pub use times::{Mode, Times};
 pub use traffic::{
-    CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes, Trace,
+    Algorithm, CaptureError, CaptureSpec, CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes,
+    TcpSpec, Trace,
 };

@@ -3,7 +3,7 @@
 
 use dwell_core::capacity::{SparedRuns, spared};
 use dwell_core::stats::quantile::{median, quantile};
-use dwell_core::{Finding, Method, Path, Quantity, Side, run};
+use dwell_core::{BitRate, Finding, Method, Path, Quantity, Side, run};
 use dwell_sim::{Scenario, SimPath};
 
 /// One path: its narrow link's rate in Mb/s, the other links' as multiples, and traffic on the narrow link and behind it.

@@ -5,8 +5,8 @@ mod recorded;
 use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::nic::{NicChange, NicSpec};
 use dwell_sim::{
-    Balance, ClockStep, CrossKind, CrossSpec, Discipline, LinkSpec, Offered, ParetoSpec, Reordering,
-    Scenario, Shaper, SizeShare, Sizes, Times,
+    Algorithm, Balance, BusySpec, ClockStep, CrossKind, CrossSpec, Discipline, LinkSpec, Offered, ParetoSpec,
+    Reordering, Scenario, Shaper, SizeShare, Sizes, TcpSpec, Times,
 };
 use std::path::Path;
 
@@ -60,6 +60,7 @@ fn the_page_names_every_key() {
     let step = ClockStep { at: Nanos(1), by: Nanos(1) };
     for host in [&mut all.source, &mut all.destination] {
         host.wake_up_cold = Some(Times::default());
+        host.busy = Some(BusySpec { share: 0.5, slice: Nanos(1) });
         host.clock.step = Some(step);
         host.nic = NicSpec::Adaptive {
             least: Nanos(1_000),
@@ -73,11 +74,13 @@ fn the_page_names_every_key() {
     }
     let flow = |kind, offered, sizes| CrossSpec { kind, offered, sizes, hops: 1, priority: 1 };
     let pareto = ParetoSpec { shape: 1.5, on: Nanos(1), off: Some(Nanos(1)), peak: BitRate(1_000) };
+    let tcp = TcpSpec { rtt: Nanos(1), algorithm: Algorithm::Reno, window: Some(Bytes(1)) };
     let mix = Sizes::Mix(vec![SizeShare { size: Bytes(100), weight: 1.0 }]);
     all.links[0].cross = vec![
         flow(CrossKind::Poisson, Offered::Load(0.1), Bytes(100).into()),
         flow(CrossKind::Pareto(pareto), Offered::Rate(BitRate(1_000)), mix),
         flow(CrossKind::Capture(recorded::some()), Offered::Own, Sizes::Own),
+        flow(CrossKind::Tcp(tcp), Offered::Own, Bytes(100).into()),
     ];
     let link = &mut all.links[0];
     link.discipline = Discipline::Priority { probes: 1 };

@@ -127,8 +127,9 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         passages: Vec::new(),
         echoes: Vec::new(),
         pairs: Vec::new(),
-        volleys: Vec::new(),
         transfers: Vec::new(),
+        volleys: Vec::new(),
+        tests: Vec::new(),
         found: Vec::new(),
         watch: None,
         events: Vec::new(),
@@ -145,7 +146,12 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
         let line: Line =
             serde_json::from_slice(&lines.bytes).map_err(|error| lines.altered(error.to_string()))?;
         match line {
-            Line::Passage(_) | Line::Echo(_) | Line::Pair(_) | Line::Volley(_) | Line::Transfer(_)
+            Line::Passage(_)
+            | Line::Echo(_)
+            | Line::Pair(_)
+            | Line::Transfer(_)
+            | Line::Volley(_)
+            | Line::Tested(_)
                 if closed =>
             {
                 return Err(lines.altered("a passage after the findings"));
@@ -156,8 +162,9 @@ fn read(file: &Path, input: impl BufRead) -> Result<(Record, Option<StoreError>)
             }
             Line::Echo(echo) => record.echoes.push(echo),
             Line::Pair(pair) => record.pairs.push(pair),
-            Line::Volley(sighting) => record.volleys.push(sighting),
             Line::Transfer(transfer) => record.transfers.push(*transfer),
+            Line::Volley(sighting) => record.volleys.push(sighting),
+            Line::Tested(tested) => record.tests.push(*tested),
             Line::Found(_) if closed => return Err(lines.altered("findings twice")),
             Line::Found(found) => {
                 record.found = found;

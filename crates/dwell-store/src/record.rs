@@ -3,6 +3,7 @@ use dwell_core::fsd::Pair;
 use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,10 +91,12 @@ pub(crate) enum Line {
     Echo(Echo),
     /// A pair of probes that met a router.
     Pair(Pair),
-    /// A volley of packets that were to expire hop by hop.
-    Volley(Sighting),
     /// A run of TCP connections.
     Transfer(Box<Transfer>),
+    /// A volley of packets that were to expire hop by hop.
+    Volley(Sighting),
+    /// A test of RFC 9097.
+    Tested(Box<Tested>),
     /// All findings.
     Found(Vec<Found>),
     /// What was known before watching.
@@ -110,7 +113,7 @@ pub(crate) enum Line {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// Passages, echoes, pairs, volleys and transfers in the record.
+    /// Passages, echoes, pairs, transfers and volleys in the record.
     pub(crate) passages: u64,
     /// Events in the record.
     #[serde(default)]
@@ -130,10 +133,12 @@ pub struct Record {
     pub echoes: Vec<Echo>,
     /// The pairs of a run that was about a router.
     pub pairs: Vec<Pair>,
-    /// The volleys of a run that looked at the hops of a path.
-    pub volleys: Vec<Sighting>,
     /// The runs of TCP connections, the last being the one that was to be measured.
     pub transfers: Vec<Transfer>,
+    /// The volleys of a run that looked at the hops of a path.
+    pub volleys: Vec<Sighting>,
+    /// The tests of RFC 9097.
+    pub tests: Vec<Tested>,
     /// What was found; empty where the record is cut short.
     pub found: Vec<Found>,
     /// What was known of a run of watching before it started; `None`: the run probed.
@@ -155,7 +160,9 @@ impl Record {
 
     /// The same without events, as the closing line counts them.
     pub(crate) fn probed(&self) -> usize {
-        self.passages.len() + self.echoes.len() + self.pairs.len() + self.volleys.len() + self.transfers.len()
+        let looked = self.pairs.len() + self.volleys.len();
+        let runs = self.transfers.len() + self.tests.len();
+        self.passages.len() + self.echoes.len() + looked + runs
     }
 
     /// What the whole run cost.

@@ -7,6 +7,7 @@ use dwell_core::fsd::Pair;
 use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::udpst::capacity::Tested;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -77,6 +78,16 @@ impl RecordWriter {
     /// As [`push`](Self::push).
     pub fn push_transfer(&mut self, transfer: Transfer) -> Result<(), StoreError> {
         self.put(&Line::Transfer(Box::new(transfer)))?;
+        self.passages += 1;
+        Ok(())
+    }
+
+    /// Adds a test of RFC 9097.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_tested(&mut self, tested: Tested) -> Result<(), StoreError> {
+        self.put(&Line::Tested(Box::new(tested)))?;
         self.passages += 1;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Figures with their units, as people read them.
 
 use dwell_core::coalescence::Kind;
-use dwell_core::{BitRate, Effort, Finding, Nanos, Side, Unit};
+use dwell_core::{BitRate, Bytes, Effort, Finding, Nanos, Side, Unit};
 
 /// A figure with its unit.
 pub(crate) fn figure(value: f64, unit: Unit) -> String {
@@ -10,6 +10,7 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
         Unit::Bps => BitRate(value.max(0.0).round() as u64).to_string(),
         Unit::Ppm => format!("{value:.3} ppm"),
         Unit::Ratio => share(value),
+        Unit::Bytes => Bytes(value.max(0.0).round() as u64).to_string(),
         Unit::Flag => (if value == 0.0 { "no" } else { "yes" }).to_owned(),
         Unit::Kind => Kind::of_code(value).map_or_else(|| "?".to_owned(), |kind| kind.to_string()),
     }

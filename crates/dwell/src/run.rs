@@ -24,10 +24,10 @@ pub(crate) struct Run {
     progress: Progress,
     found: Vec<Found>,
     seen: Vec<Kept>,
+    used: BTreeMap<String, Usage>,
     hops: Option<Result<Joined, String>>,
     /// What was noted while looking.
     notes: BTreeMap<String, String>,
-    used: BTreeMap<String, Usage>,
 }
 
 /// A run that is over.
@@ -42,10 +42,10 @@ pub(crate) struct Finished {
     pub(crate) found: Vec<Found>,
     /// All that was seen.
     pub(crate) seen: Vec<Kept>,
-    /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
-    pub(crate) hops: Option<Result<Joined, String>>,
     /// What the links carried meanwhile, by their counters, measurement by measurement.
     pub(crate) used: BTreeMap<String, Usage>,
+    /// What is known of the path hop by hop, or why nothing is; `None`: it was not looked at.
+    pub(crate) hops: Option<Result<Joined, String>>,
 }
 
 impl Run {
@@ -75,9 +75,9 @@ impl Run {
             progress,
             found: Vec::new(),
             seen: Vec::new(),
+            used: BTreeMap::new(),
             hops: None,
             notes: BTreeMap::new(),
-            used: BTreeMap::new(),
         }
     }
 
@@ -211,8 +211,8 @@ impl Run {
         for (name, note) in self.notes {
             circumstances.notes.entry(name).or_insert(note);
         }
-        let Self { ask, facts, found, seen, hops, used, .. } = self;
-        Ok(Finished { ask, circumstances, facts, found, seen, hops, used })
+        let Self { ask, facts, found, seen, used, hops, .. } = self;
+        Ok(Finished { ask, circumstances, facts, found, seen, used, hops })
     }
 }
 

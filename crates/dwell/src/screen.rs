@@ -55,6 +55,9 @@ pub(crate) fn report_text(report: &Report) -> String {
         table.add_row([quantity.name().replace('_', " "), found, sure]);
     }
     let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.trim_fmt());
+    if let Some(verdict) = &report.verdict {
+        let _ = writeln!(text, "verdict: {}: {}", verdict.limit.name(), verdict.reason);
+    }
     for warning in &report.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }

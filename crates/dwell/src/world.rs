@@ -30,13 +30,13 @@ pub(crate) trait World {
         keep: Keep<'_>,
     ) -> Result<Effort>;
 
-    /// The same path hop by hop; an error says why that cannot be seen here.
-    fn hops(&mut self) -> Result<Box<dyn HopWorld>>;
-
     /// What the counters of the links towards the host under test say now, where there are any.
     fn reading(&mut self) -> Result<Option<Reading>> {
         Ok(None)
     }
+
+    /// The same path hop by hop; an error says why that cannot be seen here.
+    fn hops(&mut self) -> Result<Box<dyn HopWorld>>;
 
     /// The truths that the world was built with, beside those that its passages tell.
     fn truths(&self) -> BTreeMap<Quantity, f64> {
@@ -75,12 +75,12 @@ impl<P: Path> World for Carried<P> {
         Ok(run(method, &mut self.path, limit, keep)?)
     }
 
-    fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
-        (self.hops)()
-    }
-
     fn reading(&mut self) -> Result<Option<Reading>> {
         Ok(self.path.reading(Direction::Forward)?)
+    }
+
+    fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
+        (self.hops)()
     }
 
     fn truths(&self) -> BTreeMap<Quantity, f64> {

@@ -11,6 +11,7 @@ pub mod nettimer;
 pub mod packet_pair;
 mod pair;
 pub mod pathrate;
+pub mod shaper_probe;
 pub mod spared;
 
 pub use bprobe::Bprobe;
@@ -19,6 +20,7 @@ pub use end_link::EndLink;
 pub use nettimer::Nettimer;
 pub use packet_pair::PacketPair;
 pub use pathrate::Pathrate;
+pub use shaper_probe::ShaperProbe;
 pub use spared::SparedRuns;
 
 use crate::avail::stream::{occupied, shape, vantage};

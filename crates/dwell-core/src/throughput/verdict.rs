@@ -5,44 +5,7 @@ use crate::stats::quantile::{mean, median, standard_deviation};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What the limit is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// The path: the congestion window, or the search, found its end.
-    Link,
-    /// The sending program or its socket buffer.
-    SenderLimited,
-    /// A host's cores.
-    HostLimited,
-    /// The receiving program, or the window that its host offers.
-    ReceiverLimited,
-    /// None that lasted.
-    Unstable,
-}
-
-impl Limit {
-    /// The name in JSON and in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Link => "link",
-            Self::SenderLimited => "sender-limited",
-            Self::HostLimited => "host-limited",
-            Self::ReceiverLimited => "receiver-limited",
-            Self::Unstable => "unstable",
-        }
-    }
-}
-
-/// The limit, and what it was seen by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The limit.
-    pub limit: Limit,
-    /// What it was seen by, with figures.
-    pub reason: String,
-}
+pub use crate::limit::{Limit, Verdict};
 
 /// A thread that ran or wanted to for this share of the time had no time for more.
 const FULL: f64 = 0.9;

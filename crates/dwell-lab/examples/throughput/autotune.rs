@@ -54,6 +54,23 @@ pub(super) fn judge(runs: u32, seconds: u64) -> Result<(), Failure> {
         let free = repeat(false, None)?;
         show("kernel's own window", &free);
         let tuned = repeat(true, None)?;
+        if std::env::var_os("TRACE").is_some() {
+            let one = run(&lab, true, None, seconds)?;
+            let mut before = 0;
+            for sample in &one.receiver {
+                let c = sample.connections[0];
+                let now = sample.received();
+                eprintln!(
+                    "{} {:?} rtt {} min {} got {}",
+                    sample.at,
+                    c.window,
+                    c.rtt,
+                    c.min_rtt,
+                    now - before
+                );
+                before = now;
+            }
+        }
         show("SOBAS", &tuned);
         let most = swept.iter().map(|figures| figures.rate).fold(0.0, f64::max);
         let best =

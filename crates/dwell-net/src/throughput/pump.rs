@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// How far looks are apart.
 const LOOK: Nanos = Nanos::from_millis(100);
-/// The same where the receiver sizes its window.
+/// The same where the receiver holds its window: the kernel moves the bound with its buffer's size.
 const CLOSE_LOOK: Nanos = Nanos::from_millis(10);
 /// Bytes of one write and one read.
 const BLOCK: usize = 128 << 10;
@@ -234,7 +234,11 @@ pub(super) fn receive_all(
 
 fn clamp(stream: &TcpStream, window: Bytes) -> io::Result<()> {
     let window = libc::c_int::try_from(window.0).unwrap_or(UNLIMITED);
-    Ok(setsockopt(stream, WindowClamp, &window)?)
+    match setsockopt(stream, WindowClamp, &window) {
+        // A connection that was just closed has no window.
+        Ok(()) | Err(Errno::EINVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn drain(mut stream: &TcpStream, progress: &Progress, stop: &AtomicBool, first: &AtomicI64, spin: Nanos) {
@@ -291,7 +295,7 @@ fn watch_receiving(
         let segment = Bytes(Info::of(stream.as_fd())?.segment());
         sizing.push(order.autotune.then(|| (Sobas::new(segment), None)));
     }
-    let step = if order.autotune { CLOSE_LOOK } else { LOOK };
+    let step = if order.autotune || order.window.is_some() { CLOSE_LOOK } else { LOOK };
     let (mut next, mut next_sample) = (began, Nanos::ZERO);
     let (mut moved, mut moved_at) = (0, Nanos::ZERO);
     loop {
@@ -308,7 +312,10 @@ fn watch_receiving(
                     let seen = Seen { at, received, rtt: info.rtt(), min_rtt: info.min_rtt() };
                     size(stream, sobas.see(seen), window)?
                 }
-                None => order.window,
+                None => {
+                    order.window.map_or(Ok(()), |window| clamp(stream, window))?;
+                    order.window
+                }
             };
             let thread = note(threads[index], &mut known[index]);
             connections.push(Receiver {
@@ -345,7 +352,7 @@ fn watch_receiving(
     }
 }
 
-/// Does a step of SOBAS. The kernel moves the bound with its own buffer's size, so a bound that stands is set again.
+/// Does a step of SOBAS; a bound that stands is set again.
 fn size(stream: &TcpStream, step: Step, window: &mut Option<Bytes>) -> io::Result<Option<Bytes>> {
     match step {
         Step::Keep => {}
@@ -353,9 +360,5 @@ fn size(stream: &TcpStream, step: Step, window: &mut Option<Bytes>) -> io::Resul
         Step::Release if window.take().is_some() => clamp(stream, Bytes(UNLIMITED as u64))?,
         Step::Release => {}
     }
-    match window.map_or(Ok(()), |window| clamp(stream, window)) {
-        // A connection that was just closed has no window.
-        Err(error) if error.raw_os_error() == Some(Errno::EINVAL as i32) => Ok(*window),
-        other => other.map(|()| *window),
-    }
+    window.map_or(Ok(()), |window| clamp(stream, window)).map(|()| *window)
 }

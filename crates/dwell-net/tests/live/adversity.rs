@@ -284,7 +284,7 @@ fn agent_whose_clock_is_stepped(listener: &TcpListener, identity: &Identity, kno
                     .collect();
                 Reply::Arrived { seen, clock }
             }
-            Request::Reverse(_) => panic!("no reverse fleet was asked for"),
+            Request::Reverse(_) | Request::Stream(_) => panic!("only forward fleets were asked for"),
             Request::Bye => return,
         };
         channel.send(&reply).unwrap();

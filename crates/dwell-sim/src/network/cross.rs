@@ -3,7 +3,7 @@
 use super::{Picos, rounded};
 use crate::link::LinkSpec;
 use crate::random::{Stream, stream};
-use crate::traffic::{CrossKind, CrossSpec, ParetoSpec, Periods, SizeDraw, Trace};
+use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, Periods, SizeDraw, Tcp, Trace};
 use dwell_core::{Bytes, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, Poisson};
@@ -15,9 +15,13 @@ use std::sync::Arc;
 pub struct Flow(Source);
 
 impl Flow {
-    /// The flow of `spec` that enters at `link`, in which all chance follows from `seed`; `None` if it offers nothing.
+    /// The flow of `spec` that enters at `link`, in which all chance follows from `seed`; `None` if it offers nothing, or
+    /// is TCP, whose packets nobody knows before the link was met.
     #[must_use]
     pub fn new(spec: &CrossSpec, link: &LinkSpec, seed: u64) -> Option<Self> {
+        if matches!(spec.kind, CrossKind::Tcp(_)) {
+            return None;
+        }
         Source::new(spec, link, stream(seed, &[])).map(Self)
     }
 }
@@ -59,12 +63,22 @@ enum Spacing {
     Poisson { mean: f64 },
     OnOff(Box<OnOff>),
     Replay(Replay),
+    Tcp(Box<Tcp>),
+}
+
+/// What became of a packet on its link.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Fate {
+    /// Sent by then.
+    Passed(Picos),
+    Dropped(Picos),
 }
 
 impl Source {
     /// The flow of `spec` that enters at `link`; `None` if it offers nothing.
     pub(super) fn new(spec: &CrossSpec, link: &LinkSpec, mut rng: Stream) -> Option<Self> {
-        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0)?;
+        let greedy = matches!(spec.kind, CrossKind::Tcp(_)) && spec.offered == Offered::Own;
+        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0 || greedy)?;
         let sizes = SizeDraw::new(&spec.sizes);
         let gap_at = |rate: f64| spec.sizes.mean_bits(link.framing) * 1e12 / rate;
         let (spacing, next, fastest) = match &spec.kind {
@@ -89,6 +103,14 @@ impl Source {
                 let next = replay.next();
                 (Spacing::Replay(replay), next, f64::INFINITY)
             }
+            CrossKind::Tcp(tcp) => {
+                let start = (rng.random::<f64>() * tcp.rtt.as_f64() * 1e3) as Picos;
+                let most = tcp.window.map_or(f64::INFINITY, |window| {
+                    (window.0 as f64 / sizes.largest().0 as f64).floor().max(1.0)
+                });
+                let written_every = if greedy { 0 } else { whole(gap_at(mean)) };
+                (Spacing::Tcp(Box::new(Tcp::new(tcp, most, written_every, start))), start, f64::INFINITY)
+            }
         };
         let seeds = Stream::from_rng(&mut rng);
         let largest = match &spec.kind {
@@ -112,8 +134,35 @@ impl Source {
             }
             Spacing::OnOff(on_off) => on_off.step(),
             Spacing::Replay(replay) => replay.step(),
+            Spacing::Tcp(tcp) => {
+                tcp.sent(self.next);
+                Picos::MAX
+            }
         };
         self.measure();
+    }
+
+    /// Whether what becomes of its packets changes when the next one comes.
+    pub(super) fn reacts(&self) -> bool {
+        matches!(self.spacing, Spacing::Tcp(_))
+    }
+
+    /// The packet that came at `came` has met its fate.
+    pub(super) fn hears(&mut self, came: Picos, fate: Fate) {
+        if let Spacing::Tcp(tcp) = &mut self.spacing {
+            match fate {
+                Fate::Passed(sent) => tcp.passed(came, sent),
+                Fate::Dropped(at) => tcp.dropped(came, at),
+            }
+        }
+        self.plan();
+    }
+
+    /// Finds when the next packet comes, after all that became of those before.
+    pub(super) fn plan(&mut self) {
+        if let Spacing::Tcp(tcp) = &mut self.spacing {
+            self.next = tcp.next().unwrap_or(Picos::MAX);
+        }
     }
 
     /// Goes on at `at`, as if all packets until then had been drawn. Never before where it last went on.
@@ -127,6 +176,8 @@ impl Source {
             }
             Spacing::OnOff(on_off) => on_off.resume(at),
             Spacing::Replay(replay) => replay.resume(at),
+            // Its share is not bounded, so that its link never rests.
+            Spacing::Tcp(_) => self.next,
         };
         self.measure();
     }
@@ -153,6 +204,7 @@ impl Source {
             }
             Spacing::OnOff(on_off) => on_off.passing(from, to) as f64,
             Spacing::Replay(replay) => return replay.sends(from, to, of),
+            Spacing::Tcp(_) => 0.0,
         };
         packets * self.sizes.mean(of)
     }

@@ -2,7 +2,7 @@
 
 use super::backlog::Backlog;
 use super::bucket::Bucket;
-use super::cross::Source;
+use super::cross::{Fate, Source};
 use super::meter::{Class, Counted, Meter};
 use super::rests::Rests;
 use super::{Picos, Tempo, WhyLost};
@@ -54,16 +54,16 @@ impl Parcel {
         }
     }
 
-    /// Whether it goes no further than the far end of the link with this number.
-    pub(super) fn leaves_after(&self, link: usize) -> bool {
-        matches!(self, Self::Probe(probe) if probe.last == link)
-    }
-
     fn class(&self) -> Class {
         match self {
             Self::Probe(_) => Class::Own,
             Self::Cross { .. } => Class::Cross,
         }
+    }
+
+    /// Whether it goes no further than the far end of the link with this number.
+    pub(super) fn leaves_after(&self, link: usize) -> bool {
+        matches!(self, Self::Probe(probe) if probe.last == link)
     }
 
     /// Whether anybody hears of it again after the link that it comes to.
@@ -129,6 +129,8 @@ pub(super) struct Hop {
     meter: Meter,
     /// Of what is not drawn.
     rests: Rests,
+    /// Whether any source wants to hear what becomes of its packets.
+    reacts: bool,
 }
 
 impl Hop {
@@ -163,8 +165,10 @@ impl Hop {
             packets: 0,
             meter: Meter::new(),
             rests: Rests::new(streams(RESTS)),
+            reacts: false,
             link: link.clone(),
         };
+        hop.reacts = hop.sources.iter().any(Source::reacts);
         hop.load = hop.sources.iter().map(|source| source.most).sum();
         hop.memory = hop.memory();
         hop
@@ -237,7 +241,12 @@ impl Hop {
             let arrival = self.arrivals.front().map(|arrival| arrival.at);
             if self.backlog.is_some() {
                 let crossing = self.next_crossing().map_or(horizon, |(_, at)| at);
-                self.serve(arrival.map_or(horizon, |at| at.min(horizon)).min(crossing), &mut exits);
+                let until = arrival.map_or(horizon, |at| at.min(horizon)).min(crossing);
+                // Whoever hears of a turn may come before the next one.
+                let turn = if self.reacts { until.min(self.free) } else { until };
+                if self.serve(turn, &mut exits) && self.reacts {
+                    continue;
+                }
             }
             let drawn_until = self.skip_to(arrival).min(horizon);
             match (self.next_crossing(), arrival) {
@@ -249,6 +258,7 @@ impl Hop {
                     source.step();
                     let parcel = Parcel::Cross { links_left, owner: self.owners[index] };
                     self.carry(Arrival { at, size, parcel }, &mut exits);
+                    self.sources[index].plan();
                 }
                 (_, Some(at)) if at <= horizon => {
                     if let Some(arrival) = self.arrivals.pop_front() {
@@ -320,6 +330,9 @@ impl Hop {
         if arrival.parcel.class() == Class::Cross {
             self.meter.add(at, Class::Dropped, self.counted.of(arrival.size));
         }
+        if self.reacts {
+            self.tell(arrival, Fate::Dropped(at));
+        }
         lose(arrival, at, why, exits);
     }
 
@@ -330,13 +343,12 @@ impl Hop {
         let at = arrival.at;
         match &mut self.backlog {
             Some(backlog) if !backlog.is_empty() || self.free > at => {
-                let (meter, counted) = (&mut self.meter, self.counted);
-                backlog.push(arrival, |dropped| {
-                    if dropped.parcel.class() == Class::Cross {
-                        meter.add(at, Class::Dropped, counted.of(dropped.size));
-                    }
-                    lose(&dropped, at, WhyLost::QueueFull, exits);
-                });
+                // Hardly ever any, and then one or a few.
+                let mut dropped = Vec::new();
+                backlog.push(arrival, |arrival| dropped.push(arrival));
+                for arrival in dropped {
+                    self.drop(&arrival, at, WhyLost::QueueFull, exits);
+                }
             }
             _ => {
                 let slot = self.send(at, arrival.size);
@@ -345,9 +357,10 @@ impl Hop {
         }
     }
 
-    /// Gives turns to those that wait, up to `until`.
+    /// Gives turns to those that wait, up to `until`. Whether anybody had one.
     #[inline(never)]
-    fn serve(&mut self, until: Picos, exits: &mut impl FnMut(Exit)) {
+    fn serve(&mut self, until: Picos, exits: &mut impl FnMut(Exit)) -> bool {
+        let mut served = false;
         while self.free <= until
             && let Some(next) = self.backlog.as_mut().and_then(Backlog::pop)
         {
@@ -356,6 +369,17 @@ impl Hop {
             }
             let slot = self.send(self.free, next.size);
             self.come_out(next, slot, exits);
+            served = true;
+        }
+        served
+    }
+
+    /// Tells the source of a packet what became of it.
+    #[inline(never)]
+    fn tell(&mut self, arrival: &Arrival, fate: Fate) {
+        let flow = arrival.parcel.flow_number();
+        if let Some(index) = self.owners.iter().position(|owner| owner.flow == flow) {
+            self.sources[index].hears(arrival.at, fate);
         }
     }
 
@@ -418,6 +442,10 @@ impl Hop {
         // What comes before a rest was counted to has been counted with it.
         if came >= self.rests.counted_until() || parcel.class() == Class::Own {
             self.meter.add(start, parcel.class(), self.counted.of(size));
+        }
+        if self.reacts && parcel.class() == Class::Cross {
+            let damaged = happens(self.link.loss, &mut self.chance);
+            self.tell(&arrival, if damaged { Fate::Dropped(sent) } else { Fate::Passed(sent) });
         }
         let parcel = match parcel {
             Parcel::Cross { links_left: 1, .. } => return,

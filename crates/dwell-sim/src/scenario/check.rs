@@ -9,6 +9,9 @@ pub(super) type Problem = (String, String);
 
 const MOST_LINKS: usize = 64;
 pub(super) const MTU: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
+/// The program shall have its turn now and then.
+const MOST_BUSY: f64 = 0.99;
+const SLICE: std::ops::RangeInclusive<Nanos> = Nanos(1_000)..=Nanos(1_000_000_000);
 const RESOLUTION: std::ops::RangeInclusive<Nanos> = Nanos(1)..=Nanos(1_000_000);
 
 /// The first rule that `scenario` breaks.
@@ -37,6 +40,18 @@ fn host(at: &str, host: &HostSpec) -> Option<Problem> {
         let problem =
             format!("{} is out of range: 0 (start of the kernel stage) to 1 (end)", host.kernel_stamp_at);
         return Some((format!("{at}.kernel_stamp_at"), problem));
+    }
+    if let Some(busy) = host.busy {
+        if !(0.0..MOST_BUSY).contains(&busy.share) {
+            let problem = format!("{} is out of range: 0 to below {MOST_BUSY}", busy.share);
+            return Some((format!("{at}.busy.share"), problem));
+        }
+        if !SLICE.contains(&busy.slice) {
+            return Some((
+                format!("{at}.busy.slice"),
+                format!("{} is out of range: 1 us to 1 s", busy.slice),
+            ));
+        }
     }
     clock(&format!("{at}.clock"), &host.clock)
 }

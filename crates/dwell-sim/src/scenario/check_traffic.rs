@@ -1,8 +1,8 @@
 //! Rules for cross traffic.
 
 use super::check::Problem;
-use crate::link::LinkSpec;
-use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec};
+use crate::link::{LinkSpec, QueueLimit};
+use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, TcpSpec};
 use dwell_core::{Bytes, Nanos};
 use std::ops::RangeInclusive;
 
@@ -35,9 +35,34 @@ pub(super) fn offered(here: &str, cross: &CrossSpec, links: &[LinkSpec]) -> Resu
                 return problem("kind.capture.file", told);
             }
         }
+        CrossKind::Tcp(spec) => tcp(here, cross, spec, &links[0])?,
         _ => {}
     }
     Ok(mean)
+}
+
+fn tcp(here: &str, cross: &CrossSpec, spec: &TcpSpec, link: &LinkSpec) -> Result<(), Problem> {
+    let problem = |key: &str, problem: &str| Err((format!("{here}.{key}"), problem.to_owned()));
+    if cross.hops != 1 {
+        return problem(
+            "hops",
+            "a TCP connection reacts to one link; give 1, or one connection for each link",
+        );
+    }
+    if link.rate.is_none() {
+        return problem("kind.tcp", "an unshaped link has no queue that TCP could react to");
+    }
+    if !PERIOD.contains(&spec.rtt) {
+        return problem("kind.tcp.rtt", &format!("{} is out of range: 1 us to 1 h", spec.rtt));
+    }
+    let endless =
+        link.queue == QueueLimit::Unlimited && spec.window.is_none() && cross.offered == Offered::Own;
+    if endless {
+        let told =
+            "would fill an unlimited queue without end; give a `window`, a `load` or the link a `queue`";
+        return problem("kind.tcp", told);
+    }
+    Ok(())
 }
 
 fn sizes(here: &str, cross: &CrossSpec) -> Result<(), Problem> {

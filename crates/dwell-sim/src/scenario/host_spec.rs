@@ -40,6 +40,9 @@ pub struct HostSpec {
     pub turn_round: Times,
     /// What the program does between having a packet and its stamp.
     pub spin: Times,
+    /// What others want of the processor that its program runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<BusySpec>,
     /// What the kernel takes to answer a packet by itself (an echo request, a SYN), one after the other: from having
     /// it to the reply's departure.
     pub answer: Times,
@@ -66,12 +69,26 @@ impl Default for HostSpec {
             service: Times::Fixed(Nanos(800)),
             turn_round: Times::Fixed(Nanos(300)),
             spin: Times::default(),
+            busy: None,
             answer: Times::Fixed(Nanos(3_000)),
             send: Times::Normal { mean: Nanos(5_000), deviation: Nanos(300) },
             stamp_error: Times::default(),
             clock: ClockSpec::default(),
         }
     }
+}
+
+/// Work of others on a host's processor, such as the handling of packets that are not for its program: they have it for
+/// slices of time whose lengths, and the times between which, are exponential. Kernel stamps do not wait for them.
+#[derive(Copy, Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct BusySpec {
+    /// Of the processor's time, below 1.
+    #[serde(with = "quantity_text::share")]
+    pub share: f64,
+    /// Mean length of a slice.
+    #[serde(with = "quantity_text::duration")]
+    pub slice: Nanos,
 }
 
 /// A clock: `floor((true time * (1 + skew) + offset + step) / resolution) * resolution`.

@@ -12,7 +12,7 @@ pub(crate) mod quantity_text;
 
 pub use drawn::Ranges;
 pub use error::ScenarioError;
-pub use host_spec::{ClockSpec, ClockStep, HostSpec};
+pub use host_spec::{BusySpec, ClockSpec, ClockStep, HostSpec};
 pub use quantity_text::QuantityText;
 
 use crate::link::LinkSpec;

@@ -3,6 +3,7 @@
 mod capture;
 mod pareto;
 mod sizes;
+mod tcp;
 
 pub use capture::CaptureError;
 pub(crate) use capture::Read as CapturesRead;
@@ -11,6 +12,8 @@ pub use pareto::ParetoSpec;
 pub(crate) use pareto::Periods;
 pub(crate) use sizes::SizeDraw;
 pub use sizes::{SizeShare, Sizes};
+pub(crate) use tcp::Tcp;
+pub use tcp::{Algorithm, TcpSpec};
 
 use crate::link::LinkSpec;
 use crate::scenario::quantity_text;
@@ -46,6 +49,9 @@ pub enum CrossKind {
     Pareto(ParetoSpec),
     /// As in a recorded capture, again and again from a random phase.
     Capture(CaptureSpec),
+    /// As one TCP connection reacts to the queue and the losses of its link. With `load` or `rate` its program writes no
+    /// more than that, without them as much as the connection takes.
+    Tcp(TcpSpec),
 }
 
 /// How much cross traffic is offered.
@@ -55,7 +61,8 @@ pub enum Offered {
     Load(f64),
     /// Bits per second, preamble to check sequence and gap included.
     Rate(BitRate),
-    /// What its kind says: a capture as it was recorded, or peak, on and off times. Other kinds then offer nothing.
+    /// What its kind says: a capture as it was recorded, peak, on and off times, what TCP gets. Other kinds then offer
+    /// nothing.
     Own,
 }
 
@@ -98,7 +105,8 @@ impl CrossSpec {
             (Offered::Own, CrossKind::Capture(capture)) => {
                 Some(capture.trace().bits_per_second(link.framing))
             }
-            (Offered::Own, CrossKind::Constant | CrossKind::Poisson) => Some(0.0),
+            // Greedy TCP takes what the others leave.
+            (Offered::Own, CrossKind::Constant | CrossKind::Poisson | CrossKind::Tcp(_)) => Some(0.0),
         }
     }
 }

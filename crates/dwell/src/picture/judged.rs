@@ -5,7 +5,7 @@ use super::{Area, Panel};
 use anyhow::Result;
 use plotters::prelude::*;
 
-/// One estimate, in microseconds.
+/// One estimate.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Mark {
     /// What was so.
@@ -32,6 +32,10 @@ pub(crate) struct Cell {
 pub(crate) struct Judged {
     /// What is estimated.
     pub(crate) quantity: String,
+    /// Of all figures.
+    pub(crate) unit: &'static str,
+    /// The largest that the truth can be: all charts then have axes up to there.
+    pub(crate) most: Option<f64>,
     /// Names of the methods.
     pub(crate) methods: Vec<String>,
     /// Condition by condition.
@@ -55,11 +59,9 @@ impl Panel for Judged {
             legend.draw(&Text::new(method.clone(), (x + 18, 4), label(15, INK)))?;
             x += 40 + 8 * method.chars().count() as i32;
         }
-        legend.draw(&Text::new(
-            "line: estimate = truth; hollow: where it cannot be identified",
-            (x + 8, 4),
-            label(14, GREY),
-        ))?;
+        let hollow = self.cells.iter().flat_map(|cell| cell.series.iter().flatten()).any(|mark| !mark.inside);
+        let hollow = if hollow { "; hollow: where it cannot be identified" } else { "" };
+        legend.draw(&Text::new(format!("line: estimate = truth{hollow}"), (x + 8, 4), label(14, GREY)))?;
         let rows = self.cells.len().div_ceil(COLUMNS).max(1);
         for (cell, area) in
             self.cells.iter().zip(rest.split_evenly((rows, COLUMNS.min(self.cells.len().max(1)))))
@@ -73,9 +75,10 @@ impl Panel for Judged {
 impl Judged {
     fn draw_cell(&self, cell: &Cell, area: &Area<'_>) -> Result<()> {
         let marks = || cell.series.iter().flatten();
-        let top = marks().map(|mark| mark.truth.max(mark.estimate)).fold(1e-3, f64::max) * 1.1;
+        let top =
+            marks().map(|mark| mark.truth.max(mark.estimate)).fold(self.most.unwrap_or(1e-3), f64::max) * 1.1;
         let bottom = marks().map(|mark| mark.estimate).fold(0.0, f64::min) * 1.1;
-        let right = marks().map(|mark| mark.truth).fold(1e-3, f64::max) * 1.1;
+        let right = marks().map(|mark| mark.truth).fold(self.most.unwrap_or(1e-3), f64::max) * 1.1;
         let mut chart = ChartBuilder::on(area)
             .margin(10)
             .caption(&cell.title, label(14, INK))
@@ -93,8 +96,8 @@ impl Judged {
             .axis_desc_style(label(13, INK))
             .x_label_formatter(&|x| plain(*x))
             .y_label_formatter(&|y| plain(*y))
-            .x_desc(format!("true {} (µs)", self.quantity))
-            .y_desc("estimate (µs)")
+            .x_desc(format!("true {} ({})", self.quantity, self.unit))
+            .y_desc(format!("estimate ({})", self.unit))
             .draw()?;
         chart.draw_series(LineSeries::new([(0.0, 0.0), (right, right)], GREY.stroke_width(1)))?;
         for (series, colour) in cell.series.iter().zip(SERIES.into_iter().cycle()) {

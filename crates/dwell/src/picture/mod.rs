@@ -1,9 +1,11 @@
 //! Pictures worth publishing: SVG, or a page around it.
 
 mod axes;
+mod bundle;
 mod cumulative;
 mod delays;
 mod echo;
+mod follow;
 mod gaps;
 mod heat;
 mod histogram;
@@ -16,9 +18,11 @@ mod sizes;
 mod strain;
 mod waterfall;
 
+pub(crate) use bundle::{Bundle, Strand};
 pub(crate) use cumulative::{Cumulative, Curve};
 pub(crate) use delays::Delays;
 pub(crate) use echo::{Instants, Timeline};
+pub(crate) use follow::{Follow, Followed, Measurement};
 pub(crate) use gaps::Gaps;
 pub(crate) use heat::Heat;
 pub(crate) use histogram::Histogram;
@@ -65,16 +69,18 @@ const NOTE: u32 = 18;
 const NOTE_LETTERS: usize = 135;
 
 impl Picture {
+    /// The panels alone, for a page that tells the rest itself.
+    pub(crate) fn drawing(&self) -> Result<String> {
+        self.svg(false)
+    }
+
     /// Writes the picture: a name that ends in `.html` gets a page, one in `.svg` the bare picture.
     pub(crate) fn write(&self, file: &Path) -> Result<()> {
         let text = match kind(file)? {
             Kind::Svg => self.svg(true)?,
             Kind::Html => self.page(&self.svg(false)?),
         };
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+        keep(file, &text)
     }
 
     /// The panels, with title and notes if they are not told elsewhere.
@@ -142,6 +148,14 @@ impl Picture {
     }
 }
 
+/// Writes a file, and the folder that it is in.
+pub(crate) fn keep(file: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
 /// What a picture's name asks for.
 enum Kind {
     Svg,
@@ -161,7 +175,8 @@ pub(crate) fn check_name(file: &Path) -> Result<()> {
     kind(file).map(|_| ())
 }
 
-fn escaped(text: &str) -> String {
+/// Text as a page has it.
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

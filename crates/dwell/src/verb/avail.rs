@@ -67,7 +67,7 @@ pub(crate) enum AvailMethod {
 
 impl AvailMethod {
     /// Its name in the book, in JSON and on the command line.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::BusyTrains => Busy::NAME,
             Self::Pathload => Pathload::NAME,
@@ -88,11 +88,12 @@ impl AvailMethod {
     }
 
     /// Whether it takes the capacity as known.
-    const fn needs_capacity(self) -> bool {
+    pub(crate) const fn needs_capacity(self) -> bool {
         matches!(self, Self::Spruce | Self::Igi | Self::Ptr)
     }
 
-    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// Ready to probe a path of which so much is known.
+    pub(crate) fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
         let igi = |answer| Box::new(Igi::new(igi::Config { answer, ..igi::Config::default() }, facts));
         match self {
             Self::BusyTrains => Box::new(Busy::new(busy::Config { seed, ..busy::Config::default() }, facts)),

@@ -10,8 +10,8 @@ use crate::target::TargetArgs;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dwell_core::capacity::{
-    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, SparedRuns, at_ip_layer, capprobe, nettimer,
-    packet_pair, rates, spared,
+    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns, at_ip_layer,
+    capprobe, nettimer, packet_pair, rates, spared,
 };
 use dwell_core::{BitRate, Bytes, Method, Passage, PathFacts, Quantity, Report, Vantage, gap};
 use serde_json::{Map, Value, json};
@@ -58,6 +58,8 @@ pub(crate) enum CapacityMethod {
     Pathrate,
     /// Pairs through a kernel density filter (Lai and Baker 2001)
     Nettimer,
+    /// Rate and depth of a token bucket, if there is one (Kanuparthy and Dovrolis 2011)
+    ShaperProbe,
 }
 
 impl CapacityMethod {
@@ -71,6 +73,7 @@ impl CapacityMethod {
             Self::Bprobe => Bprobe::NAME,
             Self::Pathrate => Pathrate::NAME,
             Self::Nettimer => Nettimer::NAME,
+            Self::ShaperProbe => ShaperProbe::NAME,
         }
     }
 
@@ -99,6 +102,7 @@ impl CapacityMethod {
             Self::Capprobe => Box::new(Capprobe::new(capprobe::Config { seed, ..Default::default() }, facts)),
             Self::Bprobe => Box::new(Bprobe::new(Default::default(), facts)),
             Self::Pathrate => Box::new(Pathrate::new(Default::default(), facts)),
+            Self::ShaperProbe => Box::new(ShaperProbe::new(Default::default(), facts)),
             Self::Nettimer => Box::new(Nettimer::new(nettimer::Config { seed, ..Default::default() }, facts)),
         }
     }
@@ -126,8 +130,13 @@ pub(crate) fn measure_end_link(run: &mut Run) -> Result<(Report, Duration)> {
     Ok((report, took))
 }
 
-const SHOWN: [Quantity; 3] =
-    [Quantity::EndLinkCapacity, Quantity::NarrowLinkCapacity, Quantity::DispersionRate];
+const SHOWN: [Quantity; 5] = [
+    Quantity::EndLinkCapacity,
+    Quantity::NarrowLinkCapacity,
+    Quantity::DispersionRate,
+    Quantity::TokenRate,
+    Quantity::BucketDepth,
+];
 
 impl Capacity {
     fn report<'a>(&self, finished: &'a Finished) -> Option<&'a Report> {
@@ -138,6 +147,7 @@ impl Capacity {
     const fn quantity(&self) -> Quantity {
         match self.method {
             CapacityMethod::EndLink => Quantity::EndLinkCapacity,
+            CapacityMethod::ShaperProbe => Quantity::TokenRate,
             _ => Quantity::NarrowLinkCapacity,
         }
     }
@@ -176,6 +186,7 @@ impl Measuring for Capacity {
     fn asked(&self) -> &'static [Quantity] {
         match self.method {
             CapacityMethod::EndLink => &[Quantity::EndLinkCapacity],
+            CapacityMethod::ShaperProbe => &[Quantity::DispersionRate],
             _ => &[Quantity::NarrowLinkCapacity],
         }
     }
@@ -187,6 +198,7 @@ impl Measuring for Capacity {
         let told: Vec<Quantity> =
             SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
         insert_findings(document, report, &told)?;
+        document.insert("verdict".into(), json!(report.verdict));
         document.insert("layer".into(), json!("ethernet, framing counted"));
         document.insert("packet_bytes".into(), json!(finished.facts.max_size));
         let at_ip = self.layers(finished).map(|(_, at_ip)| at_ip);

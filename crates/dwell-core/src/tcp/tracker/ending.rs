@@ -19,7 +19,6 @@ impl Tracker {
                 return;
             };
             match (class, progress.early.map(|early| early.at)) {
-                (Class::Over, _) => {}
                 (Class::Unanswered, _) => self.hold(place, third),
                 // An ACK that was sent before may pass yet, or a SYN/ACK where several are to be expected.
                 (Class::Stray | Class::Answered, _)
@@ -99,14 +98,17 @@ impl Tracker {
                 held.flags.set(Flag::Reset);
                 Some(held)
             }
-            Class::Over => None,
         }
     }
 
     /// Shows an ICMP message.
     pub fn refused(&mut self, unreachable: &Unreachable, take: &mut impl FnMut(Handshake)) {
         self.pass(unreachable.at, take);
-        let found = self.table.find(&unreachable.from, &unreachable.to);
+        let found = self.table.find(
+            self.table.seed().of(&unreachable.from, &unreachable.to),
+            &unreachable.from,
+            &unreachable.to,
+        );
         match found.and_then(|place| Some((place, self.unreachable(place, unreachable)?))) {
             Some((place, handshake)) => self.tell(place, handshake, take),
             None => self.counts.stray_refusals += 1,

@@ -5,7 +5,8 @@ use crate::unit::Nanos;
 /// How much a tracker keeps, and for how long.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Handshakes at most, those in progress and those just finished. One takes less than 240 bytes.
+    /// Handshakes in progress at most, of less than 240 bytes each. Of those just finished as many are known at least, of
+    /// 64 to 128 bytes each.
     pub handshakes: usize,
     /// So long after its last segment, in packet time, an unfinished one is given up (papers/003: 2 minutes).
     pub patience: Nanos,
@@ -13,6 +14,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { handshakes: 196_608, patience: Nanos::from_secs(120) }
+        Self { handshakes: 131_072, patience: Nanos::from_secs(120) }
     }
 }

@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 
 /// Data on a SYN that did not pass is presumed to be no more than an Ethernet frame holds: a number that is further off
 /// is another connection's.
-const UNSEEN_DATA: u32 = 1_500;
+pub(super) const UNSEEN_DATA: u32 = 1_500;
 
 impl Progress {
     /// Whether a SYN without data repeats the one, with data, that the SYN/ACK answers (RFC 7413, 4.1.3).
@@ -63,6 +63,7 @@ impl Progress {
     /// either may be the answer to the one that was.
     fn note_uncaused(&mut self, at: Nanos) {
         let since = self.syns.first().map(|syn| at - syn).filter(|since| *since < TIMEOUT);
+        self.skewed |= since.is_some_and(|since| since < Nanos::ZERO);
         if let Some(since) = since.filter(|_| !self.syns.is_repeated()) {
             self.doubtful = true;
             if let Half::Exact(one) = self.server_half {

@@ -8,14 +8,17 @@ mod counts;
 mod crossing;
 mod crowd;
 mod early;
+mod ended;
 mod ending;
 mod limits;
 mod missed;
 mod opening;
 mod outcome;
+mod over;
 mod pending;
 mod progress;
 mod table;
+mod tags;
 
 pub(super) use asked::is_newer;
 pub use counts::Counts;
@@ -24,6 +27,8 @@ pub use limits::Limits;
 use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
+use ended::Ended;
+use over::Over;
 use progress::Progress;
 use table::{Class, Place, Table};
 
@@ -35,6 +40,7 @@ const HOLD: Nanos = Nanos::from_millis(200);
 #[derive(Debug)]
 pub struct Tracker {
     table: Table,
+    over: Over,
     patience: Nanos,
     counts: Counts,
 }
@@ -43,7 +49,12 @@ impl Tracker {
     /// A tracker that has seen nothing.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { table: Table::new(limits.handshakes), patience: limits.patience, counts: Counts::default() }
+        Self {
+            table: Table::new(limits.handshakes),
+            over: Over::new(limits.handshakes),
+            patience: limits.patience,
+            counts: Counts::default(),
+        }
     }
 
     /// The keys of its flows' hashes.
@@ -68,15 +79,16 @@ impl Tracker {
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) {
         self.pass(segment.at, take);
-        let place = self.current(segment, take);
+        let flow = self.table.seed().of(&segment.from, &segment.to);
+        let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
         if segment.flags.has(TcpFlags::SYN) {
             if segment.flags.has(TcpFlags::RST) || segment.flags.has(TcpFlags::FIN) {
                 self.counts.impossible_flags += 1;
             } else if is_ack {
-                self.answer(place, segment, take);
+                self.answer(place, flow, segment, take);
             } else {
-                self.open(place, segment, take);
+                self.open(place, flow, segment, take);
             }
         } else if segment.flags.has(TcpFlags::RST) {
             self.reset(place, segment, take);
@@ -87,8 +99,7 @@ impl Tracker {
 
     /// Time has passed, as of the packets: gives up what is too old. Seeing a segment does as much.
     pub fn pass(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
-        // Last those that are over, for the others become so.
-        for class in Class::ALL.into_iter().rev() {
+        for class in Class::ALL {
             while let Some(place) = self.table.oldest(class).filter(|place| self.is_old(*place, now)) {
                 self.give_up(place, take);
             }
@@ -99,9 +110,7 @@ impl Tracker {
     pub fn finish(&mut self, take: &mut impl FnMut(Handshake)) {
         for class in Class::ALL {
             while let Some(place) = self.table.oldest(class) {
-                if matches!(class, Class::Stray | Class::Unanswered | Class::Answered) {
-                    self.counts.cut_off += 1;
-                }
+                self.counts.cut_off += u64::from(class != Class::Held);
                 self.drop_out(place, take);
             }
         }
@@ -113,8 +122,13 @@ impl Tracker {
     }
 
     /// The handshake between a segment's ends, unless it is too old.
-    fn current(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) -> Option<Place> {
-        let place = self.table.find(&segment.from, &segment.to)?;
+    fn current(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        take: &mut impl FnMut(Handshake),
+    ) -> Option<Place> {
+        let place = self.table.find(flow, &segment.from, &segment.to)?;
         if self.is_old(place, segment.at) {
             self.give_up(place, take);
             return None;
@@ -123,28 +137,21 @@ impl Tracker {
     }
 
     fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        match self.table.class(place) {
-            Class::Held => {
-                let handshake = self.held(place);
-                return self.tell(place, handshake, take);
-            }
-            Class::Over => {}
-            Class::Stray | Class::Unanswered | Class::Answered => self.counts.aged += 1,
+        if self.table.class(place) == Class::Held {
+            let handshake = self.held(place);
+            return self.tell(place, handshake, take);
         }
+        self.counts.aged += 1;
         self.drop_out(place, take);
     }
 
-    /// Forgets a handshake, and tells it if that has not been done.
+    /// Forgets a handshake, and tells it.
     fn drop_out(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        match self.table.class(place) {
-            Class::Over => {}
-            Class::Held => {
-                self.counts.established += 1;
-                take(self.held(place));
-            }
-            Class::Stray | Class::Unanswered | Class::Answered => {
-                take(self.table.at(place).handshake(Ending::Unfinished, Half::Unknown));
-            }
+        if self.table.class(place) == Class::Held {
+            self.counts.established += 1;
+            take(self.held(place));
+        } else {
+            take(self.table.at(place).handshake(Ending::Unfinished, Half::Unknown));
         }
         self.table.remove(place);
     }
@@ -156,7 +163,9 @@ impl Tracker {
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
-        self.table.age(place, Class::Over);
+        let ended = Ended::of(self.table.at(place), self.table.touched(place));
+        self.over.keep(self.table.flow(place), &ended);
+        self.table.remove(place);
         take(handshake);
     }
 
@@ -175,17 +184,17 @@ impl Tracker {
         }
     }
 
-    fn keep(&mut self, progress: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
+    fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
             match self.table.class(place) {
                 Class::Stray => self.counts.evicted_stray += 1,
                 Class::Unanswered => self.counts.evicted_unanswered += 1,
                 Class::Answered => self.counts.evicted_answered += 1,
-                Class::Over | Class::Held => {}
+                Class::Held => {}
             }
             self.drop_out(place, take);
         }
-        self.table.insert(progress, class);
+        self.table.insert(flow, progress, class);
     }
 
     fn touch(&mut self, place: Place, at: Nanos, class: Class) {

@@ -1,15 +1,23 @@
 //! What begins a handshake: SYN and SYN/ACK.
 
-use super::super::{Flag, Handshake, Segment};
+use super::super::{Flag, FlowHash, Handshake, Segment};
 use super::Tracker;
+use super::ended::Ended;
 use super::progress::{Progress, echo};
 use super::table::{Class, Place};
 
 impl Tracker {
     /// A SYN.
-    pub(super) fn open(&mut self, place: Option<Place>, syn: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub(super) fn open(
+        &mut self,
+        place: Option<Place>,
+        flow: FlowHash,
+        syn: &Segment,
+        take: &mut impl FnMut(Handshake),
+    ) {
         let Some(place) = place else {
-            return self.keep(Progress::opened(syn), Class::Unanswered, take);
+            self.begin(flow, syn, Ended::has_syn, (Progress::opened(syn), Class::Unanswered), take);
+            return;
         };
         let class = self.table.class(place);
         let progress = self.table.at_mut(place);
@@ -28,12 +36,6 @@ impl Tracker {
             return;
         }
         match class {
-            Class::Over
-                if progress.is_without_syn()
-                    && (progress.was_asked_by(syn) || progress.is_repeated_bare(syn)) =>
-            {
-                self.counts.late += 1;
-            }
             Class::Stray | Class::Held if progress.is_without_syn() && progress.was_asked_by(syn) => {
                 progress.late_syn(syn);
                 if class == Class::Stray {
@@ -47,7 +49,6 @@ impl Tracker {
             _ if syn.sequence != progress.isn_client => {
                 self.replace(place, Progress::opened(syn), Class::Unanswered, take);
             }
-            Class::Over => self.counts.late += 1,
             _ if progress.syns.is_copy(syn) => {
                 progress.mirrored = true;
                 progress.flags.set(Flag::Duplicated);
@@ -72,12 +73,15 @@ impl Tracker {
     pub(super) fn answer(
         &mut self,
         place: Option<Place>,
+        flow: FlowHash,
         answer: &Segment,
         take: &mut impl FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            self.counts.stray_syn_acks += 1;
-            return self.keep(Progress::stray(answer), Class::Stray, take);
+            let stray = (Progress::stray(answer), Class::Stray);
+            let is_stray = self.begin(flow, answer, Ended::has_answer, stray, take);
+            self.counts.stray_syn_acks += u64::from(is_stray);
+            return;
         };
         let class = self.table.class(place);
         let progress = self.table.at_mut(place);
@@ -95,12 +99,12 @@ impl Tracker {
         if progress.is_client(&answer.from) || !progress.acknowledges_syn(answer) {
             // Of a connection whose SYN did not pass; or, while another is being opened, an answer to nothing.
             let is_near = !progress.is_client(&answer.from) && progress.acknowledges_unseen_data(answer);
-            if progress.acknowledges_previous(answer) || is_near && class == Class::Over {
+            if progress.acknowledges_previous(answer) {
                 self.counts.late += 1;
             } else if is_near {
                 progress.skewed = true;
                 self.counts.wrong_acknowledgments += 1;
-            } else if matches!(class, Class::Over | Class::Stray) {
+            } else if class == Class::Stray {
                 self.counts.stray_syn_acks += 1;
                 self.replace(place, Progress::stray(answer), Class::Stray, take);
             } else {
@@ -109,7 +113,6 @@ impl Tracker {
             return;
         }
         match class {
-            Class::Over => self.counts.late += 1,
             Class::Unanswered => {
                 progress.answered(answer);
                 self.note_unseen(place, echo(answer));
@@ -180,15 +183,40 @@ impl Tracker {
         }
     }
 
+    /// Where none is in progress: what this segment begins, unless it comes late from one that is over. Tells whether it
+    /// begins one.
+    fn begin(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        is_of: impl Fn(&Ended, &Segment) -> bool,
+        (mut begun, class): (Progress, Class),
+        take: &mut impl FnMut(Handshake),
+    ) -> bool {
+        if let Some((past, ended)) = self.over.find(flow, &segment.from, &segment.to) {
+            let is_fresh = segment.at - ended.touched <= self.patience;
+            if is_fresh && is_of(&ended, segment) {
+                self.counts.late += 1;
+                return false;
+            }
+            if is_fresh {
+                (begun.previous, begun.previous_data) = (Some(ended.isn_client), ended.syn_data);
+            }
+            self.over.forget(past);
+        }
+        self.keep(flow, begun, class, take);
+        true
+    }
+
     /// Another connection between the same ports.
     fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
-        if !matches!(self.table.class(place), Class::Over | Class::Held) {
+        if self.table.class(place) != Class::Held {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }
-        let old = self.table.at(place);
+        let (flow, old) = (self.table.flow(place), self.table.at(place));
         (by.previous, by.previous_data) = (Some(old.isn_client), old.syn_data);
         self.drop_out(place, take);
-        self.keep(by, class, take);
+        self.keep(flow, by, class, take);
     }
 }

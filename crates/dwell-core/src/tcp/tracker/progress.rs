@@ -50,7 +50,7 @@ pub(super) struct Progress {
 }
 
 /// Bytes of payload. No segment has more than 65,535.
-fn data(segment: &Segment) -> u16 {
+pub(super) fn data(segment: &Segment) -> u16 {
     u16::try_from(segment.payload).unwrap_or(u16::MAX)
 }
 

@@ -9,8 +9,6 @@ use crate::unit::Nanos;
 /// How far a handshake is. Nobody of one class takes a place from another class that has no more than its share.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Over: kept for a while, so that what comes late is not taken for another.
-    Over,
     /// A SYN/ACK whose SYN did not pass.
     Stray,
     /// Established, but what tells more of it may still come.
@@ -23,14 +21,14 @@ pub(super) enum Class {
 
 impl Class {
     /// All, the first to go first.
-    pub(super) const ALL: [Self; 5] = [Self::Over, Self::Stray, Self::Held, Self::Unanswered, Self::Answered];
+    pub(super) const ALL: [Self; 4] = [Self::Stray, Self::Held, Self::Unanswered, Self::Answered];
 
     /// Its share of `places`. Together they are all: when all are taken, some class has its share or more.
     const fn share(self, places: u32) -> u32 {
         match self {
-            Self::Over | Self::Stray | Self::Held => places / 8,
+            Self::Stray | Self::Held => places / 8,
             Self::Unanswered => places / 4,
-            Self::Answered => places - 3 * (places / 8) - places / 4,
+            Self::Answered => places - 2 * (places / 8) - places / 4,
         }
     }
 }
@@ -114,8 +112,7 @@ impl Table {
     }
 
     /// The handshake between these two, whichever is the client.
-    pub(super) fn find(&self, one: &Endpoint, other: &Endpoint) -> Option<Place> {
-        let flow = self.seed.of(one, other);
+    pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
         let mut at = self.buckets[self.bucket(flow)];
         while at != NONE {
             let node = &self.nodes[at as usize];
@@ -130,6 +127,10 @@ impl Table {
     /// When its last segment passed.
     pub(super) fn touched(&self, place: Place) -> Nanos {
         self.nodes[place.0 as usize].touched
+    }
+
+    pub(super) fn flow(&self, place: Place) -> FlowHash {
+        self.nodes[place.0 as usize].flow
     }
 
     pub(super) fn touch(&mut self, place: Place, at: Nanos) {
@@ -175,10 +176,9 @@ impl Table {
     }
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
-    pub(super) fn insert(&mut self, progress: Progress, class: Class) {
+    pub(super) fn insert(&mut self, flow: FlowHash, progress: Progress, class: Class) {
         let touched = progress.begun();
         let (client, server) = progress.ends();
-        let flow = self.seed.of(client, server);
         let bucket = self.bucket(flow);
         let crowd = self.crowds.enter(client, server);
         self.pending.add(flow);
@@ -199,31 +199,20 @@ impl Table {
         self.append(at, class);
     }
 
-    /// Makes it the youngest of a class. What is over stays so.
+    /// Makes it the youngest of a class.
     pub(super) fn age(&mut self, place: Place, class: Class) {
-        if class == Class::Over {
-            self.leave(place);
-        }
         self.unlink(place.0);
         self.nodes[place.0 as usize].class = class;
         self.append(place.0, class);
     }
 
-    /// No longer in progress.
-    fn leave(&mut self, place: Place) {
-        let node = &self.nodes[place.0 as usize];
-        if node.class != Class::Over {
-            self.pending.remove(node.flow);
-            self.crowds.leave(node.crowd);
-        }
-    }
-
     /// Forgets one.
     pub(super) fn remove(&mut self, place: Place) {
         let at = place.0;
-        self.leave(place);
         self.unlink(at);
         let node = &self.nodes[at as usize];
+        self.pending.remove(node.flow);
+        self.crowds.leave(node.crowd);
         let (chain, bucket) = (node.chain, self.bucket(node.flow));
         let mut link = self.buckets[bucket];
         if link == at {

@@ -1,14 +1,34 @@
 //! The maximum IP-layer capacity: the best of the sub-intervals.
 
 use super::rates::HEADERS;
+use super::search::Algorithm;
 use super::status::SubInterval;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{mean, median, standard_deviation};
 use crate::throughput::verdict::{Limit, Verdict};
+use crate::train::Direction;
 use crate::unit::{BitRate, Nanos};
+use serde::{Deserialize, Serialize};
 
 /// The name of the method.
 pub const NAME: &str = "udpst";
+
+/// A test that is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tested {
+    /// Which way the load went.
+    pub direction: Direction,
+    /// How its rate was moved.
+    pub algorithm: Algorithm,
+    /// Whether IPv6 carried it.
+    pub ipv6: bool,
+    /// Whether the search ran into the end of its table.
+    pub table_end: bool,
+    /// Packets that were no PDU of the test.
+    pub garbage: u64,
+    /// What came in each sub-interval.
+    pub parts: Vec<SubInterval>,
+}
 
 /// IP's rate in a sub-interval (RFC 9097, section 6.3): payload and headers of the packets that came.
 #[must_use]
@@ -25,10 +45,11 @@ fn settled(rates: &[f64]) -> &[f64] {
     &rates[from..]
 }
 
-/// Reports on a test; `table_end`: whether the search ran into the end of its table.
+/// Reports on a test.
 #[must_use]
-pub fn report(parts: &[SubInterval], ipv6: bool, table_end: bool) -> (Report, Verdict) {
-    let rates: Vec<f64> = parts.iter().map(|part| rate(part, ipv6).0 as f64).collect();
+pub fn report(tested: &Tested) -> (Report, Verdict) {
+    let Tested { parts, table_end, .. } = tested;
+    let rates: Vec<f64> = parts.iter().map(|part| rate(part, tested.ipv6).0 as f64).collect();
     let best = rates.iter().copied().fold(0.0, f64::max);
     let mut report = Report::new(NAME, Vantage::Application);
     if best <= 0.0 {
@@ -52,7 +73,12 @@ pub fn report(parts: &[SubInterval], ipv6: bool, table_end: bool) -> (Report, Ve
     let delayed = parts.iter().map(|part| part.round_trip[1].max(part.variation[1])).max().unwrap_or(0);
     let queue = Nanos::from_millis(delayed.into());
     let troubled = lost > 0 || delayed > 0;
-    let verdict = if table_end {
+    if tested.garbage > 0 {
+        report
+            .warnings
+            .push(format!("{} packets were no PDU of the test, and were passed over", tested.garbage));
+    }
+    let verdict = if *table_end {
         (Limit::SenderLimited, "the search reached the end of its table of rates".to_owned())
     } else if settled.len() >= 3 && variation > 0.25 {
         (

@@ -13,12 +13,14 @@ pub mod rates;
 pub mod search;
 mod setup;
 mod status;
+mod trains;
 mod wire;
 
 pub use activation::{Activation, Parameters};
 pub use load::Load;
 pub use setup::{Answer, Null, Setup};
 pub use status::{Status, SubInterval, Trial};
+pub use trains::over_trains;
 pub use wire::{Auth, Garbage, PROTOCOL, Stamp, sealed_part, set_digest};
 
 /// Port of control, where nobody says otherwise (RFC 9946; servers before release 9 listen on 25000).

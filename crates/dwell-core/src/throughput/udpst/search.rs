@@ -4,9 +4,11 @@
 use super::activation::Parameters;
 use super::rates::{FINE, rows};
 use super::status::{NONE, Trial};
+use serde::{Deserialize, Serialize};
 
 /// How the rate is moved.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
     /// Fast steps of fixed length until there was trouble, then slow ones.
     #[default]

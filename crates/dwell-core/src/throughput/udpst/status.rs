@@ -3,11 +3,12 @@
 use super::Action;
 use super::rates::Row;
 use super::wire::{Auth, Garbage, Reader, Stamp, Writer};
+use serde::{Deserialize, Serialize};
 
 const STATUS: u16 = 0xfeed;
 
 /// What came in one sub-interval.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubInterval {
     /// Packets.
     pub packets: u32,

@@ -1,5 +1,5 @@
 use super::account::Account;
-use super::capacity::{rate, report};
+use super::capacity::{Tested, rate, report};
 use super::rates::{Row, row, rows};
 use super::search::{Algorithm, Search};
 use super::*;
@@ -141,6 +141,11 @@ fn a_round_trip_is_taken_once_for_each_status() {
     assert_eq!(account.trial().round_trip, [23, 0]);
 }
 
+fn tested(parts: Vec<SubInterval>) -> Tested {
+    let (direction, algorithm) = (Direction::Forward, Algorithm::B);
+    Tested { direction, algorithm, ipv6: false, table_end: false, garbage: 0, parts }
+}
+
 /// A link of `mbps` with a queue, 20 ms away both ways, that the search loads for `seconds`; every trial the receiver tells.
 fn searched(mbps: f64, queue_ms: f64, seconds: u32, how: Parameters) -> (Vec<SubInterval>, usize) {
     let (mut search, mut account) = (Search::new(how), Account::default());
@@ -206,7 +211,7 @@ fn the_search_finds_the_capacity_of_a_link() {
         let seconds = 12;
         let how = Parameters { algorithm, one_way: true, ..Parameters::default() };
         let (parts, _) = searched(mbps, 100.0, seconds, how);
-        let (told, verdict) = report(&parts, false, false);
+        let (told, verdict) = report(&tested(parts.clone()));
         let Finding::Value { value, .. } = told.finding(Quantity::IpCapacity) else { panic!("{told:?}") };
         let ratio = value / (mbps * 1e6);
         assert!((least..=1.01).contains(&ratio), "{algorithm:?} at {mbps} Mb/s: {ratio}, {parts:?}");
@@ -219,7 +224,7 @@ fn a_rate_counts_headers() {
     let part = SubInterval { packets: 1_000, bytes: 1_222_000, micros: 1_000_000, ..SubInterval::default() };
     assert_eq!(rate(&part, false).0, 10_000_000);
     assert_eq!(rate(&part, true).0, 10_160_000);
-    let (told, _) = report(&[], false, false);
+    let (told, _) = report(&tested(Vec::new()));
     assert!(matches!(told.finding(Quantity::IpCapacity), Finding::Unmeasurable { .. }));
 }
 
@@ -242,7 +247,7 @@ proptest! {
         }
         if let Ok(status) = Status::parse(&bytes) {
             let _ = (status.row.burst(false), status.row.burst(true), status.row.rate());
-            let _ = report(&[status.last], false, false);
+            let _ = report(&tested(vec![status.last]));
         }
     }
 
@@ -262,7 +267,7 @@ proptest! {
             account.enter(&Load { sequence, payload, sent, status: sent, ..Load::default() }, Nanos(at));
             let (status, over) = account.status(Nanos(at), Nanos::from_secs(1), Nanos::from_millis(50));
             search.see(&status.trial);
-            let _ = report(&over.into_iter().collect::<Vec<_>>(), true, false);
+            let _ = report(&tested(over.into_iter().collect()));
         }
     }
 

@@ -5,7 +5,8 @@ use super::listening::listen;
 use super::loading::{Rate, load};
 use super::seal::{Keys, MODE, genuine, seal};
 use crate::clock;
-use dwell_core::throughput::udpst::{Activation, Answer, Auth, Parameters, Setup, SubInterval};
+use dwell_core::throughput::udpst::capacity::Tested;
+use dwell_core::throughput::udpst::{Activation, Answer, Auth, Null, Parameters, Setup};
 use dwell_core::{Direction, Nanos};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::io;
@@ -24,19 +25,6 @@ pub struct UdpstConfig {
     pub direction: Direction,
     /// How.
     pub parameters: Parameters,
-}
-
-/// A test that is over.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UdpstRun {
-    /// What came in each sub-interval.
-    pub parts: Vec<SubInterval>,
-    /// Whether IPv6 carried it.
-    pub ipv6: bool,
-    /// As the server agreed to them.
-    pub parameters: Parameters,
-    /// Packets that were no PDU of the test.
-    pub garbage: u64,
 }
 
 /// Why there was no test.
@@ -118,7 +106,8 @@ impl Control<'_> {
                 let trusted = self.keys.as_ref().is_none_or(|keys| genuine(pdu, &keys.server));
                 match read(pdu, from) {
                     Some(answer) if trusted => return Ok(answer),
-                    // Null requests among them: they have done their work by coming.
+                    // A null request has done its work by coming.
+                    _ if Null::parse(pdu).is_ok() => {}
                     _ => self.garbage += 1,
                 }
             }
@@ -131,7 +120,7 @@ impl Control<'_> {
 ///
 /// # Errors
 /// Says what failed; there is no half of a result.
-pub fn measure(config: &UdpstConfig) -> Result<UdpstRun, UdpstError> {
+pub fn measure(config: &UdpstConfig) -> Result<Tested, UdpstError> {
     let unknown = |source| UdpstError::UnknownHost { host: config.host.clone(), source };
     let host = config.host.trim_start_matches('[').trim_end_matches(']');
     let mut addresses = (host, config.port).to_socket_addrs().map_err(unknown)?;
@@ -182,15 +171,18 @@ pub fn measure(config: &UdpstConfig) -> Result<UdpstRun, UdpstError> {
     let garbage = control.garbage;
     socket.connect(test).map_err(UdpstError::ThisHost)?;
     let began = clock::monotonic();
-    let (parts, more) = match config.direction {
+    let (parts, more, table_end) = match config.direction {
         Direction::Reverse => {
-            listen(&socket, &agreed.parameters, None, began).map(|it| (it.parts, it.garbage))
+            listen(&socket, &agreed.parameters, None, began).map(|it| (it.parts, it.garbage, false))
         }
-        Direction::Forward => load(&socket, Rate::Theirs(agreed.row), began).map(|it| (it.parts, it.garbage)),
+        Direction::Forward => {
+            load(&socket, Rate::Theirs(agreed.row), began).map(|it| (it.parts, it.garbage, it.table_end))
+        }
     }
     .map_err(UdpstError::Cut)?;
     let ipv6 = !test.ip().to_canonical().is_ipv4();
-    Ok(UdpstRun { parts, ipv6, parameters: agreed.parameters, garbage: garbage + more })
+    let (direction, algorithm) = (config.direction, agreed.parameters.algorithm);
+    Ok(Tested { direction, algorithm, ipv6, table_end, garbage: garbage + more, parts })
 }
 
 const _: () = assert!(WATCHDOG.0 > PATIENCE.0, "a server waits longer than a client asks again");

@@ -3,7 +3,7 @@
 use super::line::{WATCHDOG, Wall, gone, next};
 use crate::clock;
 use dwell_core::Nanos;
-use dwell_core::throughput::udpst::rates::{Row, row};
+use dwell_core::throughput::udpst::rates::{Row, row, rows};
 use dwell_core::throughput::udpst::search::Search;
 use dwell_core::throughput::udpst::{Action, Load, Stamp, Status, SubInterval};
 use std::io;
@@ -149,9 +149,12 @@ impl Loader<'_> {
         match &mut self.rate {
             Rate::Ours(search, _) => {
                 search.see(&status.trial);
-                self.told.table_end = search.index() + 1 >= dwell_core::throughput::udpst::rates::rows();
+                self.told.table_end = search.index() + 1 >= rows();
             }
-            Rate::Theirs(row) => *row = status.row,
+            Rate::Theirs(current) => {
+                *current = status.row;
+                self.told.table_end = *current == row(rows() - 1);
+            }
         }
         if status.sub_interval > self.sub_interval {
             self.sub_interval = status.sub_interval;

@@ -7,5 +7,5 @@ mod loading;
 mod seal;
 mod server;
 
-pub use client::{UdpstConfig, UdpstError, UdpstRun, measure};
+pub use client::{UdpstConfig, UdpstError, measure};
 pub use server::{UdpstServer, UdpstServerConfig};

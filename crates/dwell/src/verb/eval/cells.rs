@@ -72,10 +72,11 @@ impl Cell {
 }
 
 /// Cells in the order in which their first rows came, and one for each block, method and quantity with all
-/// conditions of the block pooled.
+/// conditions of the block pooled. Bandwidth tools have tables of their own.
 pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
-    let own = grouped(rows, false, |row| row.condition.clone());
-    let pooled = grouped(rows, true, |row| {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.met.is_none()).collect();
+    let own = grouped(&rows, false, |row| row.condition.clone());
+    let pooled = grouped(&rows, true, |row| {
         let all = Value::String(format!("all of {}", row.place.block));
         [("block".to_owned(), all)].into()
     });
@@ -88,7 +89,7 @@ pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
     own.into_iter().chain(pooled).collect()
 }
 
-fn grouped(rows: &[Row], pooled: bool, condition: impl Fn(&Row) -> BTreeMap<String, Value>) -> Vec<Cell> {
+fn grouped(rows: &[&Row], pooled: bool, condition: impl Fn(&Row) -> BTreeMap<String, Value>) -> Vec<Cell> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     let mut place: BTreeMap<String, usize> = BTreeMap::new();
     for row in rows {

@@ -54,7 +54,7 @@ pub(super) fn panels(rows: &[Row], cells: &[Cell]) -> (String, Vec<Box<dyn Panel
     });
     let title = title.unwrap_or_else(|| format!("Estimates of the {name} against the truth"));
     let name = if whole { "application stage, or PPT (papers)".to_owned() } else { name };
-    (title, vec![Box::new(Judged { quantity: name, methods, cells: charts })])
+    (title, vec![Box::new(Judged { quantity: name, unit: "µs", most: None, methods, cells: charts })])
 }
 
 fn place(names: &mut Vec<String>, name: String) -> usize {

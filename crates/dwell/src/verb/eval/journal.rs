@@ -92,13 +92,7 @@ impl Journal {
         if let Some(problem) = header.differs_from(&its) {
             return Err(bad_argument(anyhow!("{}: {problem}; name another file", name.display())));
         }
-        let judged = lines.zip(2..).map(|(line, number)| {
-            serde_json::from_str(line).map_err(|error| {
-                let advice = "damaged; delete the line, and its run is made again";
-                bad_argument(anyhow!("{}:{number}: {advice} ({error})", name.display()))
-            })
-        });
-        let judged = judged.collect::<Result<_>>()?;
+        let judged = rows_of(lines, name)?;
         journal.cut(whole as u64)?;
         Ok((journal, judged))
     }
@@ -124,6 +118,28 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+/// What a file of rows holds, of whatever evaluation.
+pub(super) fn held(name: &Path) -> Result<Vec<Judged>> {
+    let text = std::fs::read_to_string(name)
+        .with_context(|| format!("{}: cannot open the file of rows", name.display()))
+        .map_err(bad_argument)?;
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let mut lines = text[..whole].lines();
+    lines.next().and_then(|line| serde_json::from_str::<Header>(line).ok()).ok_or_else(|| foreign(name))?;
+    rows_of(lines, name)
+}
+
+/// The lines after the first.
+fn rows_of<'a>(lines: impl Iterator<Item = &'a str>, name: &Path) -> Result<Vec<Judged>> {
+    let judged = lines.zip(2..).map(|(line, number)| {
+        serde_json::from_str(line).map_err(|error| {
+            let advice = "damaged; delete the line, and its run is made again";
+            bad_argument(anyhow!("{}:{number}: {advice} ({error})", name.display()))
+        })
+    });
+    judged.collect()
 }
 
 fn foreign(name: &Path) -> anyhow::Error {

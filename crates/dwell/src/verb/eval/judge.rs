@@ -8,7 +8,7 @@ use super::journal::{Journal, Judged};
 use super::method::{MethodName, MethodSpec};
 use super::place::Place;
 use super::rows::{Origin, Row};
-use super::{echo, fsd, passing, sections};
+use super::{bandwidth, echo, fsd, passing, sections};
 use crate::run::Run;
 use crate::screen::Progress;
 use crate::target::Bed;
@@ -92,12 +92,15 @@ impl Judge<'_> {
                             self.grid.wants(quantity)
                         })
                     }
-                    (bed, _) => match (&condition.sections, bed) {
-                        (Some(asked), _) => {
+                    (bed, _) => match (&condition.sections, &condition.bandwidth, bed) {
+                        (Some(asked), ..) => {
                             sections::run(condition, asked, place, place.seed(self.seed), threads == 1)
                         }
-                        (None, Some((_, bed))) => self.one(bed, condition, place),
-                        (None, None) => anyhow::bail!("nothing to measure on"),
+                        (None, Some(asked), _) => {
+                            bandwidth::run(condition, asked, place, place.seed(self.seed), self.grid.world)
+                        }
+                        (None, None, Some((_, bed))) => self.one(bed, condition, place),
+                        (None, None, None) => anyhow::bail!("nothing to measure on"),
                     },
                 });
                 let mut kept = kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -1,6 +1,7 @@
 //! `dwell eval`: methods over conditions, against the truth.
 
 mod agreement;
+mod bandwidth;
 mod cells;
 mod chart;
 mod draw;
@@ -24,15 +25,16 @@ mod worst;
 
 use crate::cli::Output;
 use crate::failure::bad_argument;
-use crate::picture::Picture;
+use crate::picture::{self, Picture};
 use crate::screen::{print, print_json};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::LoadLimit;
-use grid::{EvalWorld, Grid};
+use grid::{Condition, EvalWorld, Grid};
 use journal::{Header, Journal, Judged};
 use judge::Judge;
 use place::{Only, Place};
+use rows::Row;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,6 +49,7 @@ use std::time::Instant;
   dwell eval scenarios/eval/host-delay-sim.toml --rows sim.jsonl    stop it, and the same command goes on
   dwell eval scenarios/eval/host-delay-sim.toml --only random:17    one condition of it
   dwell eval scenarios/eval/host-delay-lab.toml --json > lab.json
+  dwell eval scenarios/eval/bandwidth-lab.toml --html report.html   bandwidth tools, ours and others'
   dwell eval scenarios/eval/handshakes-sim.toml --only loss         handshakes and sections
   dwell eval scenarios/eval/host-delay-lab.toml --plot lab.svg --runs 2 --only 'end link'")]
 pub(crate) struct EvalArgs {
@@ -66,12 +69,31 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
 
+    /// Rows of another evaluation of bandwidth tools, kept by --rows, to stand in the same report
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
+
+    /// Write the report on bandwidth tools as one page: tables, figures, judgement
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
     /// Print every row and every condition's summary, however many there are
     #[arg(long)]
     every_run: bool,
 
     #[command(flatten)]
     load: crate::target::Load,
+}
+
+/// What an evaluation came to.
+struct Told<'a> {
+    grid: &'a Grid,
+    rows: Vec<Row>,
+    gaps: Vec<(Place, gaps::SizeGaps)>,
+    /// Where bandwidth tools were judged.
+    tools: Option<bandwidth::Report>,
+    failures: Vec<String>,
+    seconds: f64,
 }
 
 impl EvalArgs {
@@ -83,6 +105,11 @@ impl EvalArgs {
         let mut grid = Grid::load(&self.grid)?;
         grid.runs = self.runs.unwrap_or(grid.runs);
         let conditions = grid.conditions(output.seed)?;
+        if self.html.is_some() && conditions.iter().all(|condition| condition.bandwidth.is_none()) {
+            let advice = "judges no bandwidth tools; --plot FILE.html draws it";
+            return Err(bad_argument(anyhow!("{}: {advice}", self.grid.display())));
+        }
+        let beside = self.beside.as_deref().map(journal::held).transpose()?.unwrap_or_default();
         let runs = grid.runs(&conditions, self.only.as_ref())?;
         let (journal, held) = match &self.rows {
             Some(file) => {
@@ -116,17 +143,6 @@ impl EvalArgs {
             );
         }
         let seconds = began.elapsed().as_secs_f64();
-        self.tell(&grid, judged, &failures, seconds, output)
-    }
-
-    fn tell(
-        &self,
-        grid: &Grid,
-        judged: Vec<Judged>,
-        failures: &[String],
-        seconds: f64,
-        output: &Output,
-    ) -> Result<()> {
         let (rows, gaps): (Vec<_>, Vec<_>) = judged
             .into_iter()
             .map(|Judged { place, rows, gaps }| {
@@ -134,11 +150,19 @@ impl EvalArgs {
             })
             .unzip();
         let (rows, gaps) = (rows.concat(), gaps.into_iter().flatten().collect::<Vec<_>>());
-        let cells = cells::cells(&rows);
-        let beside = published::beside(&grid.published, &rows, &gaps);
-        let agreements = agreement::agreements(&rows, &grid.near_enough());
+        let conditions: Vec<&Condition> = runs.iter().map(|(condition, _)| *condition).collect();
+        let others = beside.into_iter().flat_map(|judged| judged.rows).collect();
+        let tools = bandwidth::Report::of(&rows, others, &grid, &conditions, output.seed);
+        self.tell(&Told { grid: &grid, rows, gaps, tools, failures, seconds }, output)
+    }
+
+    fn tell(&self, told: &Told<'_>, output: &Output) -> Result<()> {
+        let Told { grid, rows, gaps, tools, failures, seconds } = told;
+        let cells = cells::cells(rows);
+        let beside = published::beside(&grid.published, rows, gaps);
+        let agreements = agreement::agreements(rows, &grid.near_enough());
         if output.json {
-            print_json(&json!({
+            let mut document = json!({
                 "verb": "eval",
                 "dwell": env!("CARGO_PKG_VERSION"),
                 "grid": self.grid.display().to_string(),
@@ -150,22 +174,31 @@ impl EvalArgs {
                 "agreement": agreements.iter().map(agreement::Agreement::json).collect::<Vec<_>>(),
                 "failures": failures,
                 "seconds": seconds,
-            }))?;
+            });
+            if let Some(tools) = tools {
+                document["bandwidth"] = tools.json();
+            }
+            print_json(&document)?;
         } else {
             let repeat = |place: &Place| self.command(place, output);
-            print(&show::text(&rows, &cells, &beside, self.every_run, &repeat))?;
+            print(&show::text(rows, &cells, &beside, self.every_run, &repeat))?;
+            if let Some(tools) = tools {
+                print(&tools.text())?;
+            }
             if let Some(text) = agreement::text(&agreements) {
                 print(&format!("{text}\n\n"))?;
             }
             print(&format!("{} rows in {seconds:.0} s\n", rows.len()))?;
         }
+        let made = format!("dwell {}: eval {}", env!("CARGO_PKG_VERSION"), self.grid.display());
+        let notes =
+            vec![format!("{made}, seed {}", output.seed), format!("{} rows in {seconds:.0} s", rows.len())];
+        if let (Some(file), Some(tools)) = (&self.html, tools) {
+            picture::keep(file, &tools.page(&grid.description, &notes)?)?;
+        }
         if let Some(file) = &output.plot {
-            let made = format!("dwell {}: eval {}", env!("CARGO_PKG_VERSION"), self.grid.display());
-            let notes = vec![
-                format!("{made}, seed {}", output.seed),
-                format!("{} rows in {seconds:.0} s", rows.len()),
-            ];
-            let (title, panels) = chart::panels(&rows, &cells);
+            let (title, panels) =
+                tools.as_ref().map_or_else(|| chart::panels(rows, &cells), bandwidth::Report::panels);
             Picture { title, notes, panels }.write(file)?;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! What came of each run, method and quantity.
 
+use super::bandwidth::Met;
 use super::grid::EvalWorld;
 use super::key;
 use super::place::Place;
@@ -35,6 +36,9 @@ pub(super) struct Row {
     pub(super) probes: u64,
     pub(super) bytes: u64,
     pub(super) seconds: f64,
+    /// What a bandwidth tool met on the path, by the links' counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) met: Option<Met>,
 }
 
 /// To a thousandth, shares to a millionth: finer is noise, and harder to read. What is judged is what is written, so
@@ -97,6 +101,7 @@ impl Row {
             probes: effort.probes,
             bytes: effort.bytes.0,
             seconds,
+            met: None,
         }
     }
 
@@ -111,6 +116,11 @@ impl Row {
             (Verdict::Bound, _, _, Some(high), Some(unit)) => Finding::at_most(high, unit, reason()),
             _ => Finding::unmeasurable(reason()),
         }
+    }
+
+    /// Why there is no value.
+    pub(super) fn why(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// What was found beside what was so.

@@ -45,7 +45,9 @@ pub(super) fn text(
     // Of very many conditions, the pooled lines alone.
     let few = every_run || cells.len() <= MOST;
     let told = cells.iter().filter(|cell| few || cell.is_pooled());
-    let _ = writeln!(text, "\n{}", summary(told));
+    if !cells.is_empty() {
+        let _ = writeln!(text, "\n{}", summary(told));
+    }
     text
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct WatchArgs {
     cores: u16,
 
     /// Handshakes in progress that are kept at most
-    #[arg(long, value_name = "NUMBER", default_value_t = 196_608, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
+    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().handshakes as u32, value_parser = clap::value_parser!(u32).range(16..=16_777_216))]
     handshakes: u32,
 
     /// Tell round trips throughout connections too, by what follows the handshakes, and those of QUIC

@@ -160,7 +160,7 @@ proptest! {
         tracker.finish(&mut |handshake| told.push(handshake));
         passing.finish(&mut |handshake| passed.push(handshake));
         for handshake in &told {
-            prop_assert!([handshake.server_half, handshake.client_half, handshake.total].into_iter().all(is_sound));
+            prop_assert!([handshake.server_half, handshake.client_half, handshake.total].into_iter().all(is_sound), "{handshake:?}");
         }
         prop_assert_eq!(&told, &passed);
         let counts = tracker.counts();

@@ -3,6 +3,7 @@
 use super::{Block, Grid};
 use crate::failure::bad_argument;
 use crate::verb::echo::Probe;
+use crate::verb::eval::bandwidth::Bandwidth;
 use crate::verb::eval::key::{plain, set_all};
 use crate::verb::eval::method::MethodSpec;
 use crate::verb::eval::passing::Passing;
@@ -28,6 +29,8 @@ pub(in crate::verb::eval) struct Condition {
     pub(in crate::verb::eval) fsd: Vec<u8>,
     /// How its runs measure sections, where they do.
     pub(in crate::verb::eval) sections: Option<Sections>,
+    /// Which bandwidth tools its runs judge, where they do.
+    pub(in crate::verb::eval) bandwidth: Option<Bandwidth>,
     /// Name of the block, and the keys that differ from condition to condition.
     pub(in crate::verb::eval) settings: BTreeMap<String, Value>,
     /// What its runs are made on.
@@ -169,6 +172,7 @@ impl Grid {
             echo: block.echo.clone(),
             fsd: block.fsd.clone(),
             sections: block.sections,
+            bandwidth: block.bandwidth.clone(),
             settings,
             of,
         }
@@ -178,7 +182,7 @@ impl Grid {
 impl Condition {
     /// Whether each of its runs is in a lab of its own.
     pub(in crate::verb::eval) fn has_own_labs(&self) -> bool {
-        !self.echo.is_empty() || !self.fsd.is_empty() || self.sections.is_some()
+        !self.echo.is_empty() || !self.fsd.is_empty() || self.sections.is_some() || self.bandwidth.is_some()
     }
 }
 

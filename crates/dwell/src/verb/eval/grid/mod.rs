@@ -4,6 +4,7 @@ mod condition;
 
 pub(super) use condition::{Condition, Of};
 
+use super::bandwidth::{Bandwidth, Original};
 use super::draw::Draw;
 use super::method::{MethodName, MethodSpec};
 use super::place::{Only, Place};
@@ -75,6 +76,8 @@ struct Block {
     fsd: Vec<u8>,
     /// Its links are sections, which probes between them tell apart, in labs of their own.
     sections: Option<Sections>,
+    /// Bandwidth tools are judged instead, ours and those of others.
+    bandwidth: Option<Bandwidth>,
     /// Connections pass probes instead, in the simulator; `set` and `axis` are of its keys.
     passing: Option<Table>,
     /// Scenario file, from the grid's folder.
@@ -114,6 +117,12 @@ impl Grid {
             return Err(bad_argument(anyhow!("{}: runs: at least 1", file.display())));
         }
         grid.file = file.to_owned();
+        let (world, folder) = (grid.world, file.parent().unwrap_or(Path::new("")));
+        for index in 0..grid.blocks.len() {
+            let asked = grid.blocks[index].bandwidth.as_mut();
+            let loaded = asked.map_or(Ok(()), |asked| asked.load(world, folder));
+            loaded.map_err(|error| grid.wrong(&grid.blocks[index], &error))?;
+        }
         let wrong = |block: &Block, rule: &str| Err(grid.wrong(block, &anyhow!("{rule}")));
         let mut names = BTreeSet::new();
         for block in &grid.blocks {
@@ -131,9 +140,10 @@ impl Grid {
                 !block.fsd.is_empty(),
                 block.sections.is_some(),
                 block.passing.is_some(),
+                block.bandwidth.is_some(),
                 !block.methods.is_empty(),
             ];
-            let [echo, fsd, sections, passing, _] = measured;
+            let [echo, fsd, sections, passing, bandwidth, _] = measured;
             let several = measured.into_iter().filter(|one| *one).count() > 1;
             if (echo || fsd || sections) && (several || grid.world == EvalWorld::Sim) {
                 return wrong(
@@ -148,13 +158,19 @@ impl Grid {
                     "only labs of sections may stand together: they wait more than they work",
                 );
             }
+            if bandwidth && several {
+                return wrong(
+                    block,
+                    "bandwidth tools are judged in a block of their own without a [[method]]",
+                );
+            }
             if passing && (several || grid.world == EvalWorld::Lab) {
                 return wrong(
                     block,
                     "connections pass probes in the simulator, in a block of their own without a [[method]]",
                 );
             }
-            if grid.methods.is_empty() && measured == [false; 5] {
+            if grid.methods.is_empty() && measured == [false; 6] {
                 return wrong(block, "nothing is measured: neither the block nor the grid has a [[method]]");
             }
             let methods = grid.methods_of(block);
@@ -191,6 +207,12 @@ impl Grid {
     pub(super) fn near_enough(&self) -> BTreeMap<String, Within> {
         let of = |block: &Block| Some((block.name.clone(), block.sections?.within));
         self.blocks.iter().filter_map(of).collect()
+    }
+
+    /// What the originals of published methods found in the conditions of this block.
+    pub(super) fn originals(&self, block: &str) -> &[Original] {
+        let block = self.blocks.iter().find(|own| own.name == block);
+        block.and_then(|block| block.bandwidth.as_ref()).map_or(&[], |asked| &asked.originals)
     }
 
     /// Every run of `conditions` that `only` names, each with its condition; all of them, where it names none.

@@ -1,0 +1,139 @@
+//! The figure in what a tool printed.
+
+use super::description::{Gives, Value};
+use regex::{Captures, Regex};
+use std::collections::BTreeMap;
+
+/// What a tool found, in bits per second or nanoseconds, as it counts.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The figure: where a tool gives a range alone, its middle.
+    pub value: f64,
+    /// The range that it gives, where it gives one.
+    pub range: Option<(f64, f64)>,
+}
+
+/// The units that a quantity has, by the names that tools write.
+pub(super) struct Units(&'static [(&'static str, f64)]);
+
+/// Small letters all: tools write them in every way. No tool here tells bytes.
+const RATES: &[(&str, f64)] = &[
+    ("b/s", 1.0),
+    ("bps", 1.0),
+    ("bits/sec", 1.0),
+    ("bit/s", 1.0),
+    ("kb/s", 1e3),
+    ("kbps", 1e3),
+    ("kbit/s", 1e3),
+    ("kbits/sec", 1e3),
+    ("mb/s", 1e6),
+    ("mbps", 1e6),
+    ("mbit/s", 1e6),
+    ("mbits/sec", 1e6),
+    ("gb/s", 1e9),
+    ("gbps", 1e9),
+    ("gbit/s", 1e9),
+    ("gbits/sec", 1e9),
+];
+const TIMES: &[(&str, f64)] =
+    &[("ns", 1.0), ("us", 1e3), ("usec", 1e3), ("ms", 1e6), ("msec", 1e6), ("s", 1e9)];
+
+impl Units {
+    pub(super) fn of(quantity: Gives) -> Self {
+        match quantity {
+            Gives::RoundTrip => Self(TIMES),
+            Gives::AvailableBandwidth | Gives::Throughput | Gives::Capacity => Self(RATES),
+        }
+    }
+
+    /// How many of the base unit `name` is. `B` is a byte wherever a tool writes rates, and no unit here.
+    pub(super) fn scale(&self, name: &str) -> Option<f64> {
+        if name.contains('B') {
+            return None;
+        }
+        let small = name.to_lowercase();
+        self.0.iter().find(|(own, _)| *own == small).map(|(_, scale)| *scale)
+    }
+
+    pub(super) fn names(&self) -> String {
+        self.0.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Value {
+    /// Reads `text`.
+    ///
+    /// # Errors
+    /// What was looked for and is not there, or is no figure, as the middle of a sentence.
+    pub(super) fn read(&self, text: &str) -> Result<Reading, String> {
+        let figures = match (&self.json, &self.regex) {
+            (Some(pointer), _) => [("value", by_json(text, pointer)?)].into(),
+            (None, Some(regex)) => self.by_text(text, regex)?,
+            (None, None) => return Err("its description names no place for a figure".to_owned()),
+        };
+        let scale = self.scale(text)?;
+        let figures: BTreeMap<&str, f64> =
+            figures.into_iter().map(|(name, figure)| (name, figure * scale)).collect();
+        if let Some((name, figure)) = figures.iter().find(|(_, figure)| !figure.is_finite() || **figure < 0.0)
+        {
+            return Err(format!("its {name} is {figure}, which no {} can be", told(self.quantity)));
+        }
+        let range = figures.get("low").copied().zip(figures.get("high").copied());
+        if let Some((low, high)) = range.filter(|(low, high)| low > high) {
+            return Err(format!("its range runs from {low} down to {high}"));
+        }
+        let middle = || range.map(|(low, high)| f64::midpoint(low, high));
+        let value = figures.get("value").copied().or_else(middle).ok_or("it gives no figure")?;
+        Ok(Reading { value, range })
+    }
+
+    fn by_text(&self, text: &str, regex: &str) -> Result<BTreeMap<&'static str, f64>, String> {
+        let captures = last(text, regex)?;
+        ["value", "low", "high"]
+            .into_iter()
+            .filter_map(|name| Some((name, captures.name(name)?.as_str())))
+            .map(|(name, text)| {
+                let figure =
+                    text.parse().map_err(|_| format!("its {name} is `{text}`, which is no number"))?;
+                Ok((name, figure))
+            })
+            .collect()
+    }
+
+    fn scale(&self, text: &str) -> Result<f64, String> {
+        let units = Units::of(self.quantity);
+        let own = match &self.regex {
+            Some(regex) => last(text, regex)?.name("unit").map(|unit| unit.as_str().to_owned()),
+            None => None,
+        };
+        let unit = own.or_else(|| self.unit.clone()).ok_or("it does not tell the unit")?;
+        units.scale(&unit).ok_or_else(|| format!("its unit is `{unit}`, which is none of {}", units.names()))
+    }
+}
+
+const fn told(quantity: Gives) -> &'static str {
+    match quantity {
+        Gives::RoundTrip => "time",
+        Gives::AvailableBandwidth | Gives::Throughput | Gives::Capacity => "rate",
+    }
+}
+
+fn last<'t>(text: &'t str, regex: &str) -> Result<Captures<'t>, String> {
+    let compiled = Regex::new(regex).map_err(|error| error.to_string())?;
+    compiled.captures_iter(text).last().ok_or_else(|| format!("nothing that it printed matches `{regex}`"))
+}
+
+fn by_json(text: &str, pointer: &str) -> Result<f64, String> {
+    // Some tools print a line or two before the document.
+    let begin = text.find('{').ok_or("it printed no JSON")?;
+    let document: serde_json::Value = serde_json::Deserializer::from_str(&text[begin..])
+        .into_iter()
+        .next()
+        .ok_or("it printed no JSON")?
+        .map_err(|error| format!("what it printed is no whole JSON document ({error})"))?;
+    if let Some(problem) = document.get("error").and_then(serde_json::Value::as_str) {
+        return Err(format!("it says: {problem}"));
+    }
+    let found = document.pointer(pointer).ok_or_else(|| format!("its JSON has nothing at {pointer}"))?;
+    found.as_f64().ok_or_else(|| format!("its JSON has `{found}` at {pointer}, which is no number"))
+}

@@ -1,0 +1,204 @@
+//! What all runs of one tool in one condition say together: the four figures of papers/004, section 5, and ours.
+
+use super::met::Met;
+use crate::verb::eval::grid::EvalWorld;
+use crate::verb::eval::rows::{Row, condition_text};
+use dwell_core::stats::quantile::{median, quantile};
+use dwell_core::truth::Verdict;
+use dwell_core::{Quantity, Unit};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use toml::Value;
+
+/// One tool in one condition. Rates are what packets take of an Ethernet link.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Cell {
+    pub(super) world: EvalWorld,
+    pub(super) block: String,
+    pub(super) condition: BTreeMap<String, Value>,
+    pub(super) number: u32,
+    pub(super) method: String,
+    pub(super) quantity: Quantity,
+    pub(super) unit: Unit,
+    pub(super) measurements: usize,
+    pub(super) values: usize,
+    /// What the tight link carries.
+    pub(super) capacity_bps: f64,
+    /// What was free in the mean over each measurement, and how that varied from one to the next.
+    pub(super) free_bps: Spread,
+    /// What the tool said.
+    pub(super) found: Option<Spread>,
+    /// Size of the error as a share of the capacity.
+    pub(super) median_error: Option<f64>,
+    pub(super) p95_error: Option<f64>,
+    pub(super) worst_error: Option<f64>,
+    /// The worst of those that told no doubt.
+    pub(super) worst_unwarned_error: Option<f64>,
+    /// Share of the values whose interval holds the truth.
+    pub(super) coverage: Option<f64>,
+    pub(super) median_seconds: f64,
+    /// Tool rate over available bandwidth.
+    pub(super) intrusiveness: Option<f64>,
+    /// Tool rate over cross traffic's.
+    pub(super) overhead: Option<f64>,
+    pub(super) median_packets: Option<f64>,
+    /// Of what the tight link carries in the measurement's time, the tool's share.
+    pub(super) median_share: f64,
+    /// Why there were no values, where there were none.
+    pub(super) reason: Option<String>,
+}
+
+/// Mean and standard deviation.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Spread {
+    pub(super) mean: f64,
+    pub(super) deviation: f64,
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Option<Self> {
+        let count = values.len() as f64;
+        let mean = (count > 0.0).then(|| values.iter().sum::<f64>() / count)?;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Self { mean, deviation: if count > 1.0 { (squares / (count - 1.0)).sqrt() } else { 0.0 } })
+    }
+}
+
+impl Cell {
+    /// The condition in a few words.
+    pub(super) fn condition_text(&self) -> String {
+        condition_text(&self.condition)
+    }
+
+    /// Of these rows, all of one tool in one condition; `None` where the path has no limited link.
+    fn of(rows: &[&Row]) -> Option<Self> {
+        let first = rows.first()?;
+        let met: Vec<&Met> = rows.iter().filter_map(|row| row.met.as_ref()).collect();
+        let capacity = met.first()?.capacity_bps as f64;
+        let all = |of: fn(&Met) -> f64| met.iter().map(|met| of(met)).collect::<Vec<f64>>();
+        let mean = |of: fn(&Met) -> Option<f64>| {
+            Spread::of(&met.iter().filter_map(|met| of(met)).collect::<Vec<_>>()).map(|spread| spread.mean)
+        };
+        let estimates: Vec<f64> = rows.iter().filter_map(|row| row.estimate).collect();
+        let error = |row: &Row| Some(row.judgement().error()?.abs() / capacity);
+        let errors: Vec<f64> = rows.iter().filter_map(|row| error(row)).collect();
+        let unwarned = |row: &&&Row| row.met.as_ref().is_some_and(|met| met.warnings == 0);
+        let held: Vec<bool> = rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Value)
+            .filter_map(|row| row.finding().holds(row.truth?))
+            .collect();
+        let packets: Vec<f64> = met.iter().filter_map(|met| Some(met.packets? as f64)).collect();
+        Some(Self {
+            world: first.world,
+            block: first.place.block.clone(),
+            condition: first.condition.clone(),
+            number: first.place.condition,
+            method: first.method.clone(),
+            quantity: first.quantity,
+            unit: rows.iter().find_map(|row| row.unit).unwrap_or(Unit::Bps),
+            measurements: rows.len(),
+            values: estimates.len(),
+            capacity_bps: capacity,
+            free_bps: Spread::of(&all(|met| met.free_bps as f64))?,
+            found: Spread::of(&estimates),
+            median_error: median(&errors),
+            p95_error: quantile(&errors, 0.95),
+            worst_error: errors.iter().copied().reduce(f64::max),
+            worst_unwarned_error: rows.iter().filter(unwarned).filter_map(|row| error(row)).reduce(f64::max),
+            coverage: (!held.is_empty())
+                .then(|| held.iter().filter(|held| **held).count() as f64 / held.len() as f64),
+            median_seconds: median(&rows.iter().map(|row| row.seconds).collect::<Vec<_>>())?,
+            intrusiveness: mean(Met::intrusiveness),
+            overhead: mean(Met::overhead),
+            median_packets: median(&packets),
+            median_share: median(&all(|met| met.tool_bps as f64 / met.capacity_bps.max(1) as f64))?,
+            reason: rows
+                .iter()
+                .find(|row| row.estimate.is_none())
+                .and_then(|row| row.why().map(str::to_owned)),
+        })
+    }
+}
+
+/// Cells in the order in which their first rows came; each world has its own.
+pub(super) fn cells(rows: &[Row]) -> Vec<Cell> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    let mut place: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.met.is_some()) {
+        let key = format!("{:?} {} {} {}", row.world, row.place.block, row.place.condition, row.method);
+        let at = *place.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[at].push(row);
+    }
+    groups.iter().filter_map(|rows| Cell::of(rows)).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::verb::eval::place::Place;
+    use crate::verb::eval::rows::Origin;
+    use dwell_core::{Effort, Finding, Vantage};
+
+    /// One measurement at 100 Mb/s with 50 free, off by so many Mb/s.
+    pub(in crate::verb::eval::bandwidth) fn row(
+        method: &str,
+        run: u32,
+        off: Option<f64>,
+        warnings: usize,
+    ) -> Row {
+        let origin = Origin {
+            world: EvalWorld::Sim,
+            place: Place { block: "b".to_owned(), condition: 0, run },
+            condition: [("block".to_owned(), Value::String("b".to_owned()))].into(),
+            method: method.to_owned(),
+            stamps: Vantage::Application,
+            effort: Effort { probes: 10, ..Effort::default() },
+            seconds: 1.0 + f64::from(run),
+        };
+        let bps = |mbps: f64| mbps * 1e6;
+        let finding = off.map_or_else(
+            || Finding::unmeasurable("gives up"),
+            |off| Finding::value(bps(50.0 + off), bps(48.0 + off), bps(52.0 + off), Unit::Bps),
+        );
+        let met = Met {
+            capacity_bps: 100_000_000,
+            free_bps: 50_000_000,
+            cross_bps: 50_000_000,
+            tool_bps: 1_000_000,
+            began_ns: 0,
+            span_ns: 1_000_000_000,
+            packets: Some(300),
+            warnings,
+        };
+        let mut row = Row::new(&origin, Quantity::AvailableBandwidth, &finding, Some(bps(50.0)), None);
+        row.met = Some(met);
+        row
+    }
+
+    #[test]
+    fn errors_are_shares_of_the_capacity() {
+        let rows = [
+            row("a", 0, Some(1.0), 0),
+            row("a", 1, Some(-3.0), 0),
+            row("a", 2, Some(30.0), 1),
+            row("a", 3, None, 0),
+            row("b", 0, None, 0),
+        ];
+        let cells = cells(&rows);
+        assert_eq!(cells.len(), 2);
+        let a = &cells[0];
+        assert_eq!((a.measurements, a.values), (4, 3));
+        assert!((a.median_error.unwrap() - 0.03).abs() < 1e-9);
+        assert!((a.worst_error.unwrap() - 0.3).abs() < 1e-9);
+        assert!((a.worst_unwarned_error.unwrap() - 0.03).abs() < 1e-9, "that of 30 % told a doubt");
+        assert!((a.coverage.unwrap() - 1.0 / 3.0).abs() < 1e-9);
+        assert!((a.found.unwrap().mean - 59.333e6).abs() < 1e3 && a.found.unwrap().deviation > 17e6);
+        assert_eq!((a.intrusiveness, a.overhead), (Some(0.02), Some(0.02)));
+        assert_eq!(cells[1].found, None);
+        assert_eq!(cells[1].reason.as_deref(), Some("gives up"));
+    }
+}

@@ -1,0 +1,215 @@
+//! What is asked of our own method, cell by cell, and what the originals of the published methods did elsewhere.
+
+use super::cell::Cell;
+use crate::figure::share;
+use crate::verb::eval::grid::EvalWorld;
+use dwell_core::avail::Busy;
+use serde::{Deserialize, Serialize};
+
+/// What our own method is to reach in every cell.
+struct Goal {
+    median_error: f64,
+    p95_error: f64,
+    /// Of a value without a warning.
+    worst_unwarned: Option<f64>,
+    coverage: Option<f64>,
+    seconds: Option<f64>,
+    /// Share of what the link carries in that time, or so many packets, whichever is more.
+    load: Option<(f64, f64)>,
+}
+
+const LAB: Goal = Goal {
+    median_error: 0.05,
+    p95_error: 0.12,
+    worst_unwarned: None,
+    coverage: Some(0.9),
+    seconds: Some(2.0),
+    load: Some((0.02, 300.0)),
+};
+
+const SIM: Goal = Goal {
+    median_error: 0.05,
+    p95_error: 0.1,
+    worst_unwarned: Some(0.25),
+    coverage: None,
+    seconds: None,
+    load: None,
+};
+
+/// What an original found in the one condition of a block, in a lab of the same kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::verb::eval) struct Original {
+    /// The published method.
+    method: String,
+    /// What was free, in megabits per second.
+    truth_mbps: f64,
+    /// What each of its runs found.
+    found_mbps: Vec<f64>,
+}
+
+impl Original {
+    /// What is wrong with it, if anything is.
+    pub(super) fn problem(&self) -> Option<String> {
+        (self.found_mbps.is_empty() || self.truth_mbps <= 0.0).then(|| {
+            format!("originals: {}: needs a truth above 0 and at least one figure found", self.method)
+        })
+    }
+
+    /// Median size of its error, as a share of that truth.
+    fn error(&self) -> f64 {
+        let errors: Vec<f64> =
+            self.found_mbps.iter().map(|found| (found - self.truth_mbps).abs() / self.truth_mbps).collect();
+        dwell_core::stats::quantile::median(&errors).unwrap_or(f64::INFINITY)
+    }
+}
+
+/// How a cell stands against what is asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Standing {
+    pub(super) world: EvalWorld,
+    pub(super) condition: String,
+    pub(super) method: String,
+    /// What is asked.
+    pub(super) goal: &'static str,
+    /// What is missed, each with what was reached; empty: met.
+    pub(super) missed: Vec<String>,
+}
+
+/// Of every cell of our own method, and of each published one that an original stands beside; `originals` are those of
+/// a block.
+pub(super) fn standings<'a>(cells: &[Cell], originals: impl Fn(&str) -> &'a [Original]) -> Vec<Standing> {
+    let standing = |cell: &Cell, goal, missed| Standing {
+        world: cell.world,
+        condition: cell.condition_text(),
+        method: cell.method.clone(),
+        goal,
+        missed,
+    };
+    cells
+        .iter()
+        .flat_map(|cell| {
+            let own = (cell.method == Busy::NAME).then(|| {
+                let goal = if cell.world == EvalWorld::Lab { &LAB } else { &SIM };
+                standing(cell, goal.words(), goal.missed(cell))
+            });
+            let beside = originals(&cell.block).iter().filter(|original| original.method == cell.method);
+            let beside = beside
+                .map(|original| standing(cell, "at least as near as its original", original.missed(cell)));
+            own.into_iter().chain(beside).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+impl Goal {
+    fn words(&self) -> &'static str {
+        if self.coverage.is_some() {
+            "median error 5 %, 95th percentile 12 % of capacity, range covers 90 %, under 2 s, 2 % of the link or 300 packets"
+        } else {
+            "median error 5 %, 95th percentile 10 % of capacity, none above 25 % without a warning"
+        }
+    }
+
+    fn missed(&self, cell: &Cell) -> Vec<String> {
+        let mut missed = Vec::new();
+        if cell.values == 0 {
+            missed.push(format!("no value: {}", cell.reason.as_deref().unwrap_or("it gives none")));
+            return missed;
+        }
+        let mut above = |what: &str, figure: Option<f64>, most: Option<f64>| {
+            if let (Some(figure), Some(most)) = (figure, most)
+                && figure > most
+            {
+                missed.push(format!("{what} {} > {}", share(figure), share(most)));
+            }
+        };
+        above("median error", cell.median_error, Some(self.median_error));
+        above("95th percentile", cell.p95_error, Some(self.p95_error));
+        above("worst without a warning", cell.worst_unwarned_error, self.worst_unwarned);
+        if let (Some(covered), Some(least)) = (cell.coverage, self.coverage)
+            && covered < least
+        {
+            missed.push(format!("range covers {} < {}", share(covered), share(least)));
+        }
+        if let Some(most) = self.seconds
+            && cell.median_seconds > most
+        {
+            missed.push(format!("{:.1} s > {most} s", cell.median_seconds));
+        }
+        if let (Some((most, packets)), Some(sent)) = (self.load, cell.median_packets)
+            && cell.median_share > most
+            && sent > packets
+        {
+            missed.push(format!(
+                "{} of the link > {}, with {sent} packets",
+                share(cell.median_share),
+                share(most)
+            ));
+        }
+        if cell.values < cell.measurements {
+            missed.push(format!(
+                "{} of {} without a value",
+                cell.measurements - cell.values,
+                cell.measurements
+            ));
+        }
+        missed
+    }
+}
+
+impl Original {
+    fn missed(&self, cell: &Cell) -> Vec<String> {
+        let Some(own) =
+            cell.median_error.map(|error| error * cell.capacity_bps / cell.free_bps.mean.max(1.0))
+        else {
+            return vec![format!("no value: {}", cell.reason.as_deref().unwrap_or("it gives none"))];
+        };
+        let error = self.error();
+        if own <= error {
+            Vec::new()
+        } else {
+            vec![format!("off by {} where it was by {}", share(own), share(error))]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::cells;
+    use super::super::cell::tests::row;
+    use super::*;
+
+    fn standing(offs: &[Option<f64>], warnings: usize) -> Vec<String> {
+        let rows: Vec<_> =
+            offs.iter().zip(0..).map(|(off, run)| row(Busy::NAME, run, *off, warnings)).collect();
+        standings(&cells(&rows), |_| &[]).remove(0).missed
+    }
+
+    #[test]
+    fn goals_are_met_or_missed_by_name() {
+        assert!(standing(&[Some(1.0), Some(-2.0), Some(3.0)], 0).is_empty());
+        let missed = standing(&[Some(6.0), Some(-7.0), Some(30.0)], 0);
+        assert!(missed[0].starts_with("median error 7.0 % > 5.0 %"), "{missed:?}");
+        assert!(missed[2].starts_with("worst without a warning 30 % > 25 %"), "{missed:?}");
+        assert_eq!(standing(&[Some(6.0), Some(-7.0), Some(30.0)], 1).len(), 2, "a doubt was told");
+        assert_eq!(standing(&[None], 0), ["no value: gives up"]);
+        assert_eq!(standing(&[Some(1.0), Some(1.0), None], 0), ["1 of 3 without a value"]);
+    }
+
+    #[test]
+    fn an_original_is_the_measure_of_its_method() {
+        let original = |found: f64| Original {
+            method: "pathload".to_owned(),
+            truth_mbps: 47.6,
+            found_mbps: vec![found, found],
+        };
+        let cells = cells(&[row("pathload", 0, Some(5.0), 0)]);
+        let missed = |found| {
+            let originals = [original(found)];
+            standings(&cells, |_| &originals).remove(0).missed
+        };
+        // Ours is off by a tenth of what is free; the first by 30 %, the second by 1 %.
+        assert!(missed(61.7).is_empty());
+        assert_eq!(missed(48.0).len(), 1);
+    }
+}

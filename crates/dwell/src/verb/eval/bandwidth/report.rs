@@ -1,0 +1,75 @@
+//! What an evaluation says of bandwidth tools, whole.
+
+use super::cell::{Cell, cells};
+use super::goal::{Standing, standings};
+use super::interarrival::{Arrivals, arrivals};
+use super::page::page;
+use super::panels::{Figure, figures};
+use super::table;
+use crate::picture::Panel;
+use crate::verb::eval::grid::{Condition, Grid};
+use crate::verb::eval::rows::Row;
+use anyhow::Result;
+use dwell_core::avail::Busy;
+use serde_json::{Value, json};
+
+/// Of all rows in which a tool met counted links.
+pub(in crate::verb::eval) struct Report {
+    rows: Vec<Row>,
+    cells: Vec<Cell>,
+    standings: Vec<Standing>,
+    arrivals: Vec<Arrivals>,
+}
+
+impl Report {
+    /// `None`: no bandwidth tool was judged. `others` are rows of another evaluation.
+    pub(in crate::verb::eval) fn of(
+        rows: &[Row],
+        others: Vec<Row>,
+        grid: &Grid,
+        conditions: &[&Condition],
+        seed: u64,
+    ) -> Option<Self> {
+        let rows: Vec<Row> = rows.iter().cloned().chain(others).filter(|row| row.met.is_some()).collect();
+        let cells = cells(&rows);
+        let standings = standings(&cells, |block| grid.originals(block));
+        let mut judged: Vec<&Condition> = Vec::new();
+        for condition in conditions.iter().filter(|condition| condition.bandwidth.is_some()) {
+            let known = |one: &&Condition| one.block == condition.block && one.number == condition.number;
+            if !judged.iter().any(known) {
+                judged.push(condition);
+            }
+        }
+        (!cells.is_empty()).then(|| Self { arrivals: arrivals(&judged, seed), rows, cells, standings })
+    }
+
+    /// Tables and judgement.
+    pub(in crate::verb::eval) fn text(&self) -> String {
+        table::text(&self.cells, &self.standings)
+    }
+
+    pub(in crate::verb::eval) fn json(&self) -> Value {
+        json!({ "cells": self.cells, "goals": self.standings, "interarrival": self.arrivals })
+    }
+
+    /// The finding, and its figures, for a picture.
+    pub(in crate::verb::eval) fn panels(&self) -> (String, Vec<Box<dyn Panel>>) {
+        let own = self.standings.iter().filter(|one| one.method == Busy::NAME);
+        let (all, met) =
+            own.fold((0, 0), |(all, met), one| (all + 1, met + usize::from(one.missed.is_empty())));
+        let title = match all {
+            0 => "Bandwidth tools against the truth".to_owned(),
+            _ => format!("{} meets its goals in {met} of {all} cells", Busy::NAME),
+        };
+        (title, self.figures().into_iter().map(|figure| figure.panel).collect())
+    }
+
+    /// One page that needs nothing but itself.
+    pub(in crate::verb::eval) fn page(&self, description: &str, notes: &[String]) -> Result<String> {
+        page(description, &self.cells, &self.standings, self.figures(), notes)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        figures(&self.rows, &self.cells, &self.arrivals)
+    }
+}

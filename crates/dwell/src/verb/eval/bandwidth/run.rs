@@ -1,0 +1,200 @@
+//! One run of a condition: every tool of its block, one after another.
+
+use super::met::Met;
+use super::spec::Bandwidth;
+use crate::verb::avail::AvailMethod;
+use crate::verb::eval::grid::{Condition, EvalWorld};
+use crate::verb::eval::journal::Judged;
+use crate::verb::eval::place::Place;
+use crate::verb::eval::rows::{Origin, Row};
+use anyhow::{Context, Result};
+use dwell_core::truth::Usage;
+use dwell_core::{
+    BitRate, Bytes, Direction, Effort, Finding, Nanos, Path, PathFacts, Quantity, Report, Unit, Vantage,
+    run as carry,
+};
+use dwell_lab::{Lab, LabOptions};
+use dwell_net::plugin::{Gives, Plugin};
+use dwell_sim::{Scenario, SimPath};
+use std::time::Instant;
+
+/// In the simulator each method has the path for itself, with the same traffic packet by packet; in the lab they have
+/// one lab after one another, with traffic of the same kind.
+pub(in crate::verb::eval) fn run(
+    condition: &Condition,
+    asked: &Bandwidth,
+    place: &Place,
+    seed: u64,
+    world: EvalWorld,
+) -> Result<Judged> {
+    let scenario = condition.scenario()?;
+    let mut witness = Witness {
+        condition,
+        asked,
+        world,
+        seed,
+        known: SimPath::new(scenario, 0).truth().narrow_link,
+        judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
+    };
+    match world {
+        EvalWorld::Sim => {
+            for method in &asked.own {
+                witness.follow(&mut SimPath::new(scenario, seed), *method)?;
+            }
+        }
+        EvalWorld::Lab => {
+            let lab = Lab::up(scenario, LabOptions { seed, ..LabOptions::default() })?;
+            for method in &asked.own {
+                witness.follow(&mut lab.connect()?, *method)?;
+            }
+            for plugin in &asked.foreign {
+                witness.hear(&lab, plugin, scenario)?;
+            }
+        }
+    }
+    Ok(witness.judged)
+}
+
+struct Witness<'a> {
+    condition: &'a Condition,
+    asked: &'a Bandwidth,
+    world: EvalWorld,
+    seed: u64,
+    /// Rate of the narrow link: what some methods must be told.
+    known: Option<BitRate>,
+    judged: Judged,
+}
+
+/// A tool's cost and circumstances, beside what it found.
+struct Measured {
+    method: String,
+    stamps: Vantage,
+    quantity: Quantity,
+    finding: Finding,
+    effort: Effort,
+    seconds: f64,
+    packets: Option<u64>,
+    warnings: usize,
+}
+
+impl Witness<'_> {
+    /// Has one of our methods measure, again and again where that is asked.
+    fn follow<P: Path>(&mut self, path: &mut P, method: AvailMethod) -> Result<()> {
+        let mut first = None;
+        for turn in 0.. {
+            let before = counters(path)?;
+            let first = *first.get_or_insert(before.at);
+            if turn > 0 && !self.goes_on(before.at - first) {
+                break;
+            }
+            let facts = path.facts();
+            // Those that take a capacity as known were run with the right one by their authors.
+            let told = self.known.filter(|_| method.needs_capacity());
+            let facts = PathFacts {
+                narrow_link: told.or(facts.narrow_link),
+                end_link: told.or(facts.end_link),
+                ..facts
+            };
+            let mut machine = method.build(self.seed.wrapping_add(turn), &facts);
+            let began = Instant::now();
+            let effort = carry(&mut *machine, path, None, |_| ())?;
+            let took = began.elapsed();
+            let after = counters(path)?;
+            let usage = before.until(&after).context("no time passed on the path")?;
+            let report: Report = machine.report();
+            let measured = Measured {
+                method: method.name().to_owned(),
+                stamps: report.stamps,
+                quantity: Quantity::AvailableBandwidth,
+                finding: report.finding(Quantity::AvailableBandwidth),
+                effort,
+                seconds: match self.world {
+                    EvalWorld::Lab => took.as_secs_f64(),
+                    // The simulator's own time costs nothing.
+                    EvalWorld::Sim => usage.span.as_secs_f64(),
+                },
+                packets: Some(effort.packets),
+                warnings: report.warnings.len(),
+            };
+            self.note(measured, &usage, before.at - first);
+        }
+        Ok(())
+    }
+
+    /// Has a program of others measure. That it fails is a result too.
+    fn hear(&mut self, lab: &Lab, plugin: &Plugin, scenario: &Scenario) -> Result<()> {
+        let rate = self.known.or(scenario.links.iter().filter_map(|link| link.rate).min());
+        let rate = rate.unwrap_or(BitRate::from_mbps(1_000));
+        let mut first = None;
+        for turn in 0.. {
+            let heard = lab.tool(plugin, self.asked.seconds, rate)?;
+            let first = *first.get_or_insert(heard.before.at);
+            if turn > 0 && !self.goes_on(heard.before.at - first) {
+                break;
+            }
+            let usage = heard.before.until(&heard.after).context("no time passed in the lab")?;
+            let unit = if plugin.gives() == Gives::RoundTrip { Unit::Ns } else { Unit::Bps };
+            let (finding, seconds) = match &heard.told {
+                Ok(told) => {
+                    let reading = told.reading;
+                    let (low, high) = reading.range.unwrap_or((reading.value, reading.value));
+                    (Finding::value(reading.value, low, high, unit), (told.ended - told.began).as_secs_f64())
+                }
+                Err(error) => (Finding::unmeasurable(error.to_string()), usage.span.as_secs_f64()),
+            };
+            let failed = heard.told.is_err();
+            let bytes = usage.tight().map_or(0.0, |tight| tight.own * usage.span.as_secs_f64() / 8.0);
+            let measured = Measured {
+                method: plugin.name.clone(),
+                stamps: Vantage::Application,
+                quantity: quantity(plugin.gives()),
+                finding,
+                effort: Effort { bytes: Bytes(bytes.round() as u64), span: usage.span, ..Effort::default() },
+                seconds,
+                packets: None,
+                warnings: 0,
+            };
+            self.note(measured, &usage, heard.before.at - first);
+            if failed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn goes_on(&self, since: Nanos) -> bool {
+        self.asked.continuous.is_some_and(|seconds| since < Nanos::from_secs(i64::from(seconds)))
+    }
+
+    fn note(&mut self, measured: Measured, usage: &Usage, began: Nanos) {
+        let Measured { method, stamps, quantity, finding, effort, seconds, packets, warnings } = measured;
+        let origin = Origin {
+            world: self.world,
+            place: self.judged.place.clone(),
+            condition: self.condition.settings.clone(),
+            method,
+            stamps,
+            effort,
+            seconds,
+        };
+        let truths = usage.truths();
+        // A throughput is held against what is free, as papers/004 does.
+        let held = if quantity == Quantity::Throughput { Quantity::AvailableBandwidth } else { quantity };
+        let mut row = Row::new(&origin, quantity, &finding, truths.get(&held).copied(), None);
+        row.met = Met::of(usage, began, packets, warnings);
+        self.judged.rows.push(row);
+    }
+}
+
+fn quantity(gives: Gives) -> Quantity {
+    match gives {
+        Gives::AvailableBandwidth => Quantity::AvailableBandwidth,
+        Gives::Throughput => Quantity::Throughput,
+        Gives::Capacity => Quantity::NarrowLinkCapacity,
+        Gives::RoundTrip => Quantity::RoundTrip,
+    }
+}
+
+fn counters<P: Path>(path: &mut P) -> Result<dwell_core::truth::Reading> {
+    path.reading(Direction::Forward)?.context("the links of this path have no counters to judge by")
+}

@@ -1,0 +1,73 @@
+//! What a grid says of a block that judges bandwidth tools.
+
+use super::goal::Original;
+use crate::verb::avail::AvailMethod;
+use crate::verb::eval::grid::EvalWorld;
+use anyhow::{Result, anyhow, bail};
+use clap::ValueEnum as _;
+use dwell_net::plugin::Plugin;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The tools that are judged in a block.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::verb::eval) struct Bandwidth {
+    /// Those of `dwell avail`, by their names.
+    #[serde(default)]
+    methods: Vec<String>,
+    /// Descriptions of programs of others, from the grid's folder. In the lab only.
+    #[serde(default)]
+    tools: Vec<PathBuf>,
+    /// How long those measure that can be told.
+    #[serde(default = "few")]
+    pub(super) seconds: u32,
+    /// Each measures again and again for so many seconds, as in papers/004; once, where this is not given.
+    #[serde(default)]
+    pub(super) continuous: Option<u32>,
+    /// What the originals of the methods found in this block's one condition, elsewhere.
+    #[serde(default)]
+    pub(in crate::verb::eval) originals: Vec<Original>,
+    #[serde(skip)]
+    pub(super) own: Vec<AvailMethod>,
+    #[serde(skip)]
+    pub(super) foreign: Vec<Plugin>,
+}
+
+fn few() -> u32 {
+    5
+}
+
+impl Bandwidth {
+    /// With everything that it names, if that is all there; `folder` is the grid's.
+    pub(in crate::verb::eval) fn load(&mut self, world: EvalWorld, folder: &Path) -> Result<()> {
+        if self.methods.is_empty() && self.tools.is_empty() {
+            bail!("bandwidth: names neither `methods` nor `tools`");
+        }
+        if world == EvalWorld::Sim && !self.tools.is_empty() {
+            bail!("bandwidth: programs run on a kernel: `tools` are for the lab");
+        }
+        if !(1..=600).contains(&self.seconds) {
+            bail!("bandwidth: seconds: from 1 to 600");
+        }
+        if self.continuous.is_some_and(|seconds| !(1..=3600).contains(&seconds)) {
+            bail!("bandwidth: continuous: from 1 to 3600 seconds");
+        }
+        if let Some(problem) = self.originals.iter().find_map(Original::problem) {
+            bail!("bandwidth: {problem}");
+        }
+        let own = self.methods.iter().map(|name| {
+            AvailMethod::from_str(name, false).map_err(|_| {
+                let known = AvailMethod::value_variants().iter().map(|method| method.name());
+                anyhow!(
+                    "bandwidth: there is no method `{name}`; there are {}",
+                    known.collect::<Vec<_>>().join(", ")
+                )
+            })
+        });
+        self.own = own.collect::<Result<_>>()?;
+        self.foreign =
+            self.tools.iter().map(|file| Plugin::load(&folder.join(file))).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
