@@ -209,7 +209,7 @@ impl HopMethod for Segment {
             let asked = asked.entry(hop).or_default();
             (*asked < VOLLEYS || (*asked < MOST && !sure.contains(&hop))).then(|| {
                 // Later by turns: long trains tell better, short ones slip through between others' packets.
-                let long = *asked >= FIRST && *asked % 2 == 0;
+                let long = *asked >= FIRST && asked.is_multiple_of(2);
                 let length = lengths.get(&hop).copied().filter(|_| long).unwrap_or(1);
                 *asked += 1;
                 let load = std::iter::repeat_n(Shot::load(size), length - 1);
