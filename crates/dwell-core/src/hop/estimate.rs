@@ -53,11 +53,11 @@ impl Least {
         points.filter(|(_, y)| y.is_finite()).collect()
     }
 
-    /// What the least round trip of the largest size is longer than that of the smallest, once each was seen by all parts.
+    /// What the least round trip of the largest size is longer than that of the smallest, once each was seen twice.
     pub(super) fn span(&self) -> Option<f64> {
         let least = |seen: &Size| seen.parts.iter().copied().fold(f64::INFINITY, f64::min);
         let (small, large) = (self.by_size.values().next()?, self.by_size.values().next_back()?);
-        (small.count.min(large.count) >= PARTS).then(|| least(large) - least(small))
+        (small.count.min(large.count) >= 2).then(|| least(large) - least(small))
     }
 
     /// The line; `None` of too few sizes, or where a part has too few.

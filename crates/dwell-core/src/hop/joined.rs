@@ -107,7 +107,7 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
         })
         .collect();
     at_most_so_far(&mut hops);
-    for hop in hops.iter_mut().filter(|hop| route.before(hop.hop) + 1 == hop.hop) {
+    for hop in hops.iter_mut().filter(|hop| pathchar.before(hop.hop) + 1 == hop.hop) {
         hop.hidden = hidden(&hop.capacity, &hop.segment_capacity);
     }
     let (narrow_hop, narrow_link_capacity) = narrow(&hops);
@@ -153,7 +153,7 @@ fn hidden(capacity: &Finding, segment: &Finding) -> Option<HiddenHop> {
         Finding::Bound { bound, side: Side::Lower, .. } => (*bound, *bound),
         _ => return None,
     };
-    (*high < least).then(|| HiddenHop {
+    (*high < least * (1.0 - NARROWER)).then(|| HiddenHop {
         apparent: *apparent,
         carried,
         implied: 1.0 / (1.0 / apparent - 1.0 / carried),
@@ -217,7 +217,8 @@ fn warnings(route: &Route, hops: &[HopFound]) -> Vec<String> {
             warnings.push(format!(
                 "between hop {} and hop {} something stores and forwards that no TTL counts (a switch): round trips say {}, but \
                  trains came through at {}; a second link of about {} explains both",
-                route.before(hop.hop), hop.hop, mbps(apparent), mbps(carried), mbps(implied)
+                                hop.hop - 1,
+                hop.hop, mbps(apparent), mbps(carried), mbps(implied)
             ));
         }
     }

@@ -61,13 +61,20 @@ impl Pathchar {
         }
     }
 
-    /// Nanoseconds for a byte on the links between `hop` and the one that answers next before it.
+    /// Nanoseconds for a byte on the links between `hop` and the one before it that tells as much.
     fn byte(&self, hop: u8) -> Option<Estimate> {
         let of = self.rise(hop)?.slope;
-        match self.route.before(hop) {
-            0 => Some(of),
-            before => Some(difference(of, self.rise(before)?.slope)),
+        match self.rise(self.before(hop)) {
+            None => Some(of),
+            Some(before) => Some(difference(of, before.slope)),
         }
+    }
+
+    /// The hop before `hop` that told enough for a line; 0: the source.
+    #[must_use]
+    pub fn before(&self, hop: u8) -> u8 {
+        let told = self.route.answering().map(|stop| stop.hop).filter(|other| *other < hop);
+        told.filter(|other| self.rise(*other).is_some()).last().unwrap_or(0)
     }
 
     fn rise(&self, hop: u8) -> Option<Rise> {
@@ -106,13 +113,16 @@ impl Pathchar {
         if !self.route.answering().any(|stop| stop.hop == hop) {
             return Finding::unmeasurable("nobody answers at this hop");
         }
-        let before = self.route.before(hop);
+        let before = self.before(hop);
         let Some(Estimate { value, low, high }) = self.byte(hop) else {
-            let short =
-                [hop, before].into_iter().find(|hop| *hop > 0 && self.rise(*hop).is_none()).unwrap_or(hop);
-            return Finding::unmeasurable(self.too_few(short));
+            return Finding::unmeasurable(self.too_few(hop));
         };
         let rate = |ns_a_byte: f64| 8e9 / ns_a_byte;
+        if low > 0.0 && before + 1 < hop {
+            let reason =
+                format!("the hops behind hop {before} told too little: the links up to here are seen as one");
+            return Finding::at_least(rate(high), Unit::Bps, reason);
+        }
         match (low > 0.0, high > 0.0) {
             (true, _) => Finding::value(rate(value), rate(high), rate(low), Unit::Bps),
             (false, true) => Finding::at_least(

@@ -50,7 +50,7 @@ pub struct Tight {
 pub struct Pathneck {
     route: Route,
     pause: Nanos,
-    /// How often the slowest hop can be asked.
+    trains: usize,
     sent: usize,
     /// Length of each train at each hop; 0: as it left.
     lengths: Vec<BTreeMap<u8, f64>>,
@@ -60,13 +60,16 @@ impl Pathneck {
     /// Its published name.
     pub const NAME: &'static str = "pathneck";
 
-    /// On the hops of `route`, of which one limits its messages to one in `slowest`, if any does.
+    /// On the hops of `route`, of which one limits its messages to one in `slowest`, if any does; for `patience`.
     #[must_use]
-    pub fn new(route: &Route, slowest: Option<Nanos>) -> Self {
+    pub fn new(route: &Route, slowest: Option<Nanos>, patience: Nanos) -> Self {
         // Two messages of each hop for each train; and the train is over before the next one comes.
         let limited = slowest.unwrap_or_default() * 2;
         let spacing = Schedule::new(route).spacing() * (LOAD / 3) as i64;
-        Self { route: route.clone(), pause: APART.max(limited).max(spacing), sent: 0, lengths: Vec::new() }
+        let pause = APART.max(limited).max(spacing);
+        let trains = usize::try_from(patience.0 / pause.0).unwrap_or(0).min(TRAINS);
+        let trains = if trains < FEWEST { 0 } else { trains };
+        Self { route: route.clone(), pause, trains, sent: 0, lengths: Vec::new() }
     }
 
     fn train(&self) -> Vec<Shot> {
@@ -114,6 +117,12 @@ impl Pathneck {
     /// Why nothing can be said; `None` where something can.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
+        if self.trains == 0 {
+            return Some(format!(
+                "trains must be {} apart here, and {FEWEST} take longer than there is time",
+                self.pause
+            ));
+        }
         let answered = |hop: u8| self.lengths.iter().filter(|train| train.contains_key(&hop)).count();
         let heard = self.route.answering().filter(|stop| answered(stop.hop) >= FEWEST).count();
         (heard < 2).then(|| {
@@ -137,7 +146,7 @@ fn before_and_at(train: &BTreeMap<u8, f64>, hop: u8) -> Option<(f64, f64)> {
 
 impl HopMethod for Pathneck {
     fn next(&mut self) -> HopStep {
-        if self.sent == TRAINS || self.route.answering().next().is_none() {
+        if self.sent == self.trains || self.route.answering().next().is_none() {
             return HopStep::Done;
         }
         self.sent += 1;

@@ -46,12 +46,6 @@ impl Route {
         self.stops.last().is_some_and(|stop| stop.says == Some(Says::Reached))
     }
 
-    /// The hop that answers next before `hop`; 0: the source.
-    #[must_use]
-    pub fn before(&self, hop: u8) -> u8 {
-        self.answering().map(|stop| stop.hop).take_while(|other| *other < hop).last().unwrap_or(0)
-    }
-
     /// Whether an answer is one as the survey heard them: of the same kind and of the one who answers most at that hop.
     pub(super) fn is_of(&self, spent: &Spent) -> bool {
         let (Some(hop), Some(answer)) = (spent.shot.hop, spent.answer) else { return false };

@@ -23,7 +23,7 @@ pub(super) const SLOWEST: Nanos = Nanos::from_secs(4);
 const SHARE: f64 = 0.3;
 /// And packets of two volleys follow one another no faster than this, and need no longer.
 const CLOSEST: Nanos = Nanos::from_millis(1);
-const FARTHEST: Nanos = Nanos::from_millis(100);
+const FARTHEST: Nanos = Nanos::from_millis(30);
 
 /// Shares of losses that are this near each other are the same.
 const ALIKE: f64 = 0.15;

@@ -175,12 +175,19 @@ impl Segment {
             let reason = "the packets left this host as far apart as they came: the host was the slowest";
             return Finding::at_least(rate(middle), Unit::Bps, reason);
         }
+        if middle < MESSAGES_APART {
+            let reason = "the messages came so close to each other that the router may have been the slowest to make them";
+            return Finding::at_least(rate(middle), Unit::Bps, reason);
+        }
         Finding::value(rate(middle), rate(*longest), rate(*shortest), Unit::Bps)
     }
 }
 
-/// Packets that arrive no further apart than this many times what they left apart were spread by no link.
+/// Packets that arrive no further apart than so many times what they left apart were spread by no link.
 const SENT_APART: f64 = 1.02;
+/// Routers make messages one after the other, and take tens of microseconds (Govindan and Paxson 2002): what is no further
+/// apart than this may be their own pace.
+const MESSAGES_APART: f64 = 50_000.0;
 /// And those that arrive this much nearer to each other than they left were pushed together by a queue.
 const PUSHED: f64 = 0.9;
 
@@ -202,7 +209,7 @@ impl HopMethod for Segment {
             let asked = asked.entry(hop).or_default();
             (*asked < VOLLEYS || (*asked < MOST && !sure.contains(&hop))).then(|| {
                 // Later by turns: long trains tell better, short ones slip through between others' packets.
-                let long = *asked >= FIRST && *asked % 2 == 0;
+                let long = *asked >= FIRST && asked.is_multiple_of(2);
                 let length = lengths.get(&hop).copied().filter(|_| long).unwrap_or(1);
                 *asked += 1;
                 let load = std::iter::repeat_n(Shot::load(size), length - 1);

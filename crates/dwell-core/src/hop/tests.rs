@@ -84,9 +84,9 @@ proptest! {
         let route = Route { stops: (1..=hops).map(stop).collect(), even: Bytes(even), most: Bytes(1_526), serialisation: Nanos(seed as i64 >> 20) };
         let facts = HopFacts { least: Bytes(72), most: Bytes(1_526) };
         let (mut survey, mut pathchar) = (Survey::new(facts), Pathchar::new(&route, Walk::PATIENCE));
-        let (mut segment, mut pathneck) = (Segment::new(&route, Walk::PATIENCE), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8))));
+        let (mut segment, mut pathneck) = (Segment::new(&route, Walk::PATIENCE), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8)), Walk::PATIENCE));
         for method in [&mut survey as &mut dyn HopMethod, &mut pathchar, &mut segment, &mut pathneck] {
-            let mut rounds = 0;
+            let mut rounds = 0usize;
             while let HopStep::Fire(round) = method.next() {
                 rounds += 1;
                 prop_assert!(rounds < 5_000, "never stops");
@@ -98,7 +98,7 @@ proptest! {
                         let answer = Answer { says: says[pick % 11 % 3], by: None, size: Bytes(pick as u64), at: Nanos(time(pick % 9)) };
                         Spent { shot: *shot, left: Nanos(time(pick % 8)), answer: (pick % 4 > 0).then_some(answer) }
                     }).collect();
-                    if rounds % 5 == 0 { sighting.reverse(); }
+                    if rounds.is_multiple_of(5) { sighting.reverse(); }
                     method.see(&sighting);
                 }
             }

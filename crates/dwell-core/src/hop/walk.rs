@@ -35,8 +35,8 @@ impl Walk {
     /// Its name in records.
     pub const NAME: &'static str = "hops";
 
-    /// Of a path of which this is known. `pathchar` goes on for half of `patience` at most, and `segment` for a third, where
-    /// they are not sure before; hops that limit their messages make `pathneck` longer.
+    /// Of a path of which this is known. `pathchar` goes on for half of `patience` at most, `segment` and `pathneck` for a
+    /// third, where they are not done before.
     #[must_use]
     pub fn new(facts: HopFacts, patience: Nanos) -> Self {
         Self { survey: Survey::new(facts), patience, measuring: None }
@@ -67,7 +67,7 @@ impl Walk {
     pub fn joined(&self) -> Joined {
         match &self.measuring {
             Some(Measuring { route, pathchar, segment, pathneck, .. }) => {
-                let none = || Pathneck::new(route, None);
+                let none = || Pathneck::new(route, None, Nanos::ZERO);
                 join(route, pathchar, segment, pathneck.as_ref().unwrap_or(&none()))
             }
             None => {
@@ -76,7 +76,7 @@ impl Walk {
                     &route,
                     &Pathchar::new(&route, Nanos::ZERO),
                     &Segment::new(&route, Nanos::ZERO),
-                    &Pathneck::new(&route, None),
+                    &Pathneck::new(&route, None, Nanos::ZERO),
                 )
             }
         }
@@ -95,11 +95,13 @@ impl Measuring {
     }
 
     fn method(&mut self) -> &mut dyn HopMethod {
-        let slowest = self.slowest();
+        let (slowest, patience) = (self.slowest(), self.patience / 3);
         match self.now {
             Stage::Pathchar => &mut self.pathchar,
             Stage::Segment => &mut self.segment,
-            Stage::Pathneck => self.pathneck.get_or_insert_with(|| Pathneck::new(&self.route, slowest)),
+            Stage::Pathneck => {
+                self.pathneck.get_or_insert_with(|| Pathneck::new(&self.route, slowest, patience))
+            }
         }
     }
 }

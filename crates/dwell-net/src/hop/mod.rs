@@ -83,7 +83,7 @@ impl LiveHops {
             probes,
             icmp,
             pacer: Pacer::default(),
-            facts: HopFacts { least: flow.least(), most: Bytes(u64::from(mtu)) + ETHERNET_OVERHEAD },
+            facts: HopFacts { least: flow.least(), most: Bytes(mtu) + ETHERNET_OVERHEAD },
             near: facts::gather(near, placed),
             _port: port,
             next: 1,
