@@ -186,7 +186,8 @@ impl Wiring {
         let by = |(other, place): &(usize, Place)| (*place, if *other < index { UP_PORT } else { DOWN_PORT });
         let ends = [(Place::SOURCE, UP_PORT), (Place::DESTINATION, DOWN_PORT)];
         let told = others.iter().map(by).chain(ends);
-        let told = told.map(|(place, port)| format!("fdb replace {} dev {port} master static", place.hardware()));
+        let told =
+            told.map(|(place, port)| format!("fdb replace {} dev {port} master static", place.hardware()));
         node.bridge(&told.collect::<Vec<_>>())?;
         self.address(node, BRIDGE, place, &others.into_iter().map(|(_, place)| place).collect::<Vec<_>>())
     }

@@ -96,7 +96,7 @@ proptest! {
                     let mut sighting: Sighting = volley.shots.iter().enumerate().map(|(place, shot)| {
                         let pick = (seed as usize).wrapping_add(place * 7 + rounds);
                         let answer = Answer { says: says[pick % 11 % 3], by: None, size: Bytes(pick as u64), at: Nanos(time(pick % 9)) };
-                        Spent { shot: *shot, left: Nanos(time(pick % 8)), answer: (pick % 4 > 0).then_some(answer) }
+                        Spent { shot: *shot, left: Nanos(time(pick % 8)), answer: (!pick.is_multiple_of(4)).then_some(answer) }
                     }).collect();
                     if rounds.is_multiple_of(5) { sighting.reverse(); }
                     method.see(&sighting);

@@ -174,8 +174,7 @@ impl Measuring for Avail {
         let told: Vec<Quantity> =
             SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
         insert_findings(document, report, &told)?;
-        let verdict = self.report(finished).and_then(|report| report.verdict.as_ref());
-        document.insert("verdict".into(), json!(verdict));
+        document.insert("verdict".into(), json!(report.verdict));
         document.insert("warnings".into(), json!(warnings(finished)));
         document.insert("truth".into(), serde_json::to_value(finished.used.get(STAGE))?);
         Ok(())
