@@ -1,8 +1,10 @@
 //! Methods for available bandwidth on paths whose available bandwidth is known.
 
 use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, busy, igi};
-use dwell_core::stats::quantile::{median, quantile};
-use dwell_core::{BitRate, Effort, Finding, Method, Path, PathFacts, Quantity, Report, run};
+use dwell_core::capacity::ShaperProbe;
+use dwell_core::limit::Limit;
+use dwell_core::stats::quantile::median;
+use dwell_core::{BitRate, Effort, Finding, Method, Path, PathFacts, Quantity, Report, Side, run};
 use dwell_sim::{Scenario, SimPath};
 
 /// One link of 100 Mb/s between faster ones, with cross traffic on it.
@@ -134,39 +136,6 @@ fn dispersion_rate_lies_between_free_and_capacity() {
 }
 
 #[test]
-fn busy_trains_are_right_with_few_packets() {
-    let (mut errors, mut held, mut sent) = (Vec::new(), 0, Vec::new());
-    for (kind, size) in
-        [("constant", 90), ("constant", 1526), ("poisson", 90), ("poisson", 602), ("poisson", 1526)]
-    {
-        for load in [1, 30, 60, 80, 90] {
-            let scenario = loaded(kind, load, size);
-            let facts = SimPath::new(&scenario, 0).facts();
-            let truth = f64::from(100 - load) * 1e6;
-            for seed in 0..10 {
-                let config = busy::Config { seed, ..busy::Config::default() };
-                let (report, effort) = measured(&mut Busy::new(config, &facts), &scenario, seed);
-                let finding = report.finding(Quantity::AvailableBandwidth);
-                errors.push((finding.estimate().unwrap() - truth).abs() / 1e8);
-                held += usize::from(finding.holds(truth) == Some(true));
-                sent.push(effort.packets as f64);
-            }
-        }
-    }
-    let p95 = quantile(&errors, 0.95).unwrap();
-    println!(
-        "error as a share of the capacity: median {:.3}, 95th percentile {p95:.3}, worst {:.3}; interval holds in {held} of {}; \
-         {} packets at the median",
-        median(&errors).unwrap(),
-        quantile(&errors, 1.0).unwrap(),
-        errors.len(),
-        median(&sent).unwrap()
-    );
-    assert!(median(&errors).unwrap() < 0.03 && p95 < 0.12);
-    assert!(median(&sent).unwrap() < 400.0);
-}
-
-#[test]
 fn a_tight_link_that_is_not_the_narrow_one_is_noticed() {
     // 100 Mb/s with nothing on it, then 1 Gb/s of which 50 Mb/s are free.
     let text = "name = 'tight is not narrow'\n\
@@ -184,4 +153,55 @@ fn a_tight_link_that_is_not_the_narrow_one_is_noticed() {
         println!("{finding:?} {:?}", report.warnings);
         assert!(near || !report.warnings.is_empty(), "{report:?}");
     }
+}
+
+#[test]
+fn a_token_bucket_is_told_from_a_link() {
+    let shaped = |shaper: &str| {
+        let text = format!(
+            "name = 'a shaper'\n\
+             [[links]]\nrate = '1 Gb/s'\n\
+             [[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\nqueue = '8 MiB'\n{shaper}\n\
+             [[links]]\nrate = '1 Gb/s'\n"
+        );
+        Scenario::parse("shaper.toml", &text).unwrap()
+    };
+    for (rate, burst) in [(100.0, 60_000.0), (100.0, 300_000.0), (300.0, 150_000.0)] {
+        let scenario = shaped(&format!("shaper = {{ rate = '{rate} Mb/s', burst = '{burst} B' }}"));
+        let facts = SimPath::new(&scenario, 0).facts();
+        let (report, _) = measured(&mut ShaperProbe::new(Default::default(), &facts), &scenario, 1);
+        assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::TokenBucket, "{report:?}");
+        // The bucket counts bytes of frames, and rates what they take of a link.
+        near(report.finding(Quantity::TokenRate).estimate().unwrap() / 1e6, rate, 0.02 * rate);
+        let depth = report.finding(Quantity::BucketDepth).estimate().unwrap();
+        assert!((depth / burst - 1.0).abs() < 0.1, "{depth} for {burst}");
+    }
+    // What is free behind it is bounded by its rate, though short trains pass.
+    let scenario = shaped("shaper = { rate = '100 Mb/s', burst = '60 kB' }");
+    let facts = SimPath::new(&scenario, 0).facts();
+    let (report, _) = measured(&mut Busy::new(busy::Config::default(), &facts), &scenario, 1);
+    let finding = report.finding(Quantity::AvailableBandwidth);
+    assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::TokenBucket, "{report:?}");
+    assert!(
+        matches!(finding, Finding::Bound { bound, side: Side::Upper, .. } if (90e6..110e6).contains(&bound)),
+        "{finding:?}"
+    );
+    // And a link is none, whatever the traffic on it.
+    let scenario = loaded("poisson", 50, 1526);
+    let facts = SimPath::new(&scenario, 0).facts();
+    for seed in 0..6 {
+        let (report, _) = measured(&mut ShaperProbe::new(Default::default(), &facts), &scenario, seed);
+        assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::Link, "{report:?}");
+    }
+}
+
+#[test]
+fn a_sender_slower_than_the_path_is_the_limit() {
+    let text =
+        "name = 'fast'\n[[links]]\nrate = '400 Gb/s'\n[[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\n";
+    let scenario = Scenario::parse("fast.toml", text).unwrap();
+    let facts = SimPath::new(&scenario, 0).facts();
+    let (report, _) = measured(&mut Busy::new(busy::Config::default(), &facts), &scenario, 1);
+    assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::SenderLimited, "{report:?}");
+    assert_eq!(report.finding(Quantity::AvailableBandwidth).holds(100e9), Some(true));
 }

@@ -47,7 +47,10 @@ fn estimates(scenario: &Scenario, method: impl Fn(&PathFacts) -> Box<dyn Method>
     (0..runs).map(|seed| one(seed).unwrap_or(0.0)).collect()
 }
 
-fn every() -> Vec<(&'static str, fn(&PathFacts) -> Box<dyn Method>)> {
+/// How a method is made.
+type Make = fn(&PathFacts) -> Box<dyn Method>;
+
+fn every() -> Vec<(&'static str, Make)> {
     vec![
         ("packet-pair", |facts| Box::new(PacketPair::new(packet_pair::Config::default(), facts))),
         ("capprobe", |facts| Box::new(Capprobe::new(capprobe::Config::default(), facts))),

@@ -292,13 +292,13 @@ fn completions_and_manual_pages_are_made() {
 #[test]
 fn pictures_are_whole() {
     let here = folder();
-    for verb in ["path", "ppt", "capacity", "delay"] {
+    for (verb, unit) in [("path", "µs"), ("ppt", "µs"), ("capacity", "b/s"), ("delay", "µs")] {
         for kind in ["svg", "html"] {
             let file = format!("{verb}.{kind}");
             let output = dwell(here.path(), &[verb, "lan.toml", "--on", "sim", "--plot", &file]);
             assert_eq!(status(&output), 0, "{file}: {}", String::from_utf8_lossy(&output.stderr));
             let text = fs::read_to_string(here.path().join(&file)).expect("a picture");
-            assert!(text.contains("<svg") && text.contains("</svg>") && text.contains("µs"), "{file}");
+            assert!(text.contains("<svg") && text.contains("</svg>") && text.contains(unit), "{file}");
             assert!(!text.contains("NaN"), "{file}");
         }
     }

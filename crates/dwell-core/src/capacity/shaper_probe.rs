@@ -5,8 +5,8 @@
 //! rate of the link, until the bucket is empty, and the others at rho. The original sends at the capacity for ten
 //! seconds, takes the rate of each 300 ms of what arrives, and looks for the one time at which the rates fall for good
 //! (sections 3.1 and 3.2). Here a burst takes the place of the seconds: it is sent back to back, four times as long
-//! each time until one shows a fall, or is as long as may be; and that length is sent twice more. What passed before the fall
-//! tells the depth: `sigma = k L (1 - rho / R)`, for while k packets passed at R, more tokens came.
+//! each time until one shows a fall, or is as long as may be; and that length is sent twice more: a bucket empties at
+//! the same place each time, and the traffic of others does not. What passed before the fall tells the depth: `sigma = k L (1 - rho / R)`, for while k packets passed at R, more tokens came.
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
@@ -42,11 +42,14 @@ const LONGER: usize = 4;
 /// The length that showed a fall is sent so often.
 const AGAIN: usize = 3;
 
+/// All of those show a fall, at places no further apart than this share, to rates no further apart than gamma.
+const SAME: f64 = 0.3;
+
 /// A rate is taken of so many packets.
 const WINDOW: usize = 4;
 
 /// So many rates at least lie on either side of a fall.
-const BESIDE: usize = 3;
+const BESIDE: usize = 4;
 
 /// gamma: the rates before are so many times those after (section 3.1).
 const GAMMA: f64 = 1.1;
@@ -104,6 +107,17 @@ impl ShaperProbe {
         occupied(self.facts.max_size) * 1e9 / per_packet
     }
 
+    /// Whether all bursts of this length fell alike.
+    fn alike(&self) -> bool {
+        let within = |figure: fn(&Fall) -> f64, factor: f64| {
+            let figures = sorted(&self.falls.iter().map(figure).collect::<Vec<_>>());
+            figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
+        };
+        self.falls.len() == AGAIN
+            && within(|fall| fall.passed, 1.0 + SAME)
+            && within(|fall| fall.after, GAMMA)
+    }
+
     /// A figure of the falls that were seen: the median, with the least and the greatest around it.
     fn of_falls(&self, unit: Unit, figure: impl Fn(&Fall) -> f64) -> Option<Finding> {
         let figures = sorted(&self.falls.iter().map(figure).collect::<Vec<_>>());
@@ -115,14 +129,13 @@ impl Method for ShaperProbe {
     fn next(&mut self) -> Step {
         if self.packets == 0 {
             self.packets = self.config.first;
-        } else if self.falls.is_empty() {
-            if self.packets >= self.config.longest {
+        } else if self.falls.len() < self.sent || self.sent == AGAIN {
+            if self.alike() || self.packets >= self.config.longest {
                 return Step::Done;
             }
             self.packets = (self.packets * LONGER).min(self.config.longest);
+            self.falls.clear();
             self.sent = 0;
-        } else if self.sent >= AGAIN {
-            return Step::Done;
         }
         self.sent += 1;
         let train = Train::burst(self.facts.max_size, self.packets);
@@ -149,11 +162,10 @@ impl Method for ShaperProbe {
             return report.with(Quantity::TokenRate, none()).with(Quantity::BucketDepth, none());
         };
         let depth = |fall: &Fall| fall.passed * size.0 as f64 * (1.0 - fall.before / fall.after);
-        if let (Some(peak), Some(token), Some(deep)) = (
-            self.of_falls(Unit::Bps, |fall| self.rate(fall.before)),
-            self.of_falls(Unit::Bps, |fall| self.rate(fall.after)),
-            self.of_falls(Unit::Bytes, depth),
-        ) {
+        let peak = self.of_falls(Unit::Bps, |fall| self.rate(fall.before));
+        let token = self.of_falls(Unit::Bps, |fall| self.rate(fall.after));
+        let deep = self.of_falls(Unit::Bytes, depth);
+        if let (Some(peak), Some(token), Some(deep), true) = (peak, token, deep, self.alike()) {
             return report
                 .with(Quantity::DispersionRate, peak)
                 .with(Quantity::TokenRate, token)

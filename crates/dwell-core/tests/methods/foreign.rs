@@ -1,7 +1,9 @@
 //! What no path would ever show: no method may panic on it.
 
 use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp};
-use dwell_core::capacity::{Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, SparedRuns, end_link};
+use dwell_core::capacity::{
+    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns, end_link,
+};
 use dwell_core::host::{Salehin2015, Salehin2017, salehin2015, salehin2017};
 use dwell_core::{
     Arrival, BitRate, Bytes, Direction, Fate, Method, Nanos, Observation, Packet, PathFacts, Stamps, Step,
@@ -30,6 +32,7 @@ fn methods(facts: &PathFacts, vantage: Vantage) -> Vec<Box<dyn Method>> {
         Box::new(Nettimer::new(Default::default(), facts)),
         Box::new(Pathrate::new(Default::default(), facts)),
         Box::new(SparedRuns::new(Default::default(), facts)),
+        Box::new(ShaperProbe::new(Default::default(), facts)),
     ]
 }
 

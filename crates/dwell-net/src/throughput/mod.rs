@@ -1,6 +1,6 @@
 //! Throughput between this host and an agent: TCP connections beside the control channel, on the agent's one port.
 //!
-//! The channel announces them; each begins with [`HELLO`] and the announced token, which nobody else knows, and then
+//! The channel announces them; each begins with eight fixed bytes and the announced token, which nobody else knows, and then
 //! carries nothing but data one way, and single bytes the other way that let the receiver's kernel see round trips.
 
 mod attach;

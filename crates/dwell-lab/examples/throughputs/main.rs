@@ -1,7 +1,7 @@
 //! Throughput in the lab, judged: `dwell`'s connections against iperf3's in alternation, and SOBAS against a sweep of
 //! fixed windows. Prints medians; a quiet machine is what they are of.
 //!
-//! `cargo run --release -p dwell-lab --example throughput -- [iperf|autotune] [RUNS] [SECONDS]`
+//! `cargo run --release -p dwell-lab --example throughputs -- [iperf|autotune] [RUNS] [SECONDS]`
 
 mod autotune;
 mod iperf;

@@ -1,0 +1,235 @@
+//! Dwell's own method for available bandwidth, over rates, loads, kinds of traffic, NICs and several loaded links: how far
+//! off, how often the interval holds, how much it sends and for how long.
+//!
+//! All of it: `cargo test -p dwell-sim --test avail_judged -- --ignored --nocapture`.
+
+use dwell_core::avail::{Busy, busy};
+use dwell_core::stats::quantile::{median, quantile};
+use dwell_core::{Method, Path, Quantity, run};
+use dwell_sim::{Scenario, SimPath};
+use std::fmt::Write as _;
+
+/// One path; what its narrow link carries and what is free, in Mb/s.
+struct Case {
+    name: String,
+    scenario: Scenario,
+    narrow: f64,
+    free: f64,
+}
+
+impl Case {
+    fn new(name: String, links: &str, narrow: f64, free: f64) -> Self {
+        let scenario = Scenario::parse(&name, &format!("name = 'judged'\n{links}")).unwrap();
+        Self { name, scenario, narrow, free }
+    }
+}
+
+/// A link's text, with traffic on it.
+fn link(mbps: f64, kind: &str, size: u32, load: u32) -> String {
+    let mut text =
+        format!("[[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '4 MiB'\n", mbps * 1e3);
+    if load > 0 {
+        let kind = match kind {
+            "pareto" => {
+                format!("{{ pareto = {{ shape = 1.5, on = '2 ms', peak = '{} kb/s' }} }}", mbps * 1e3)
+            }
+            kind => format!("'{kind}'"),
+        };
+        let _ = write!(text, "[[links.cross]]\nkind = {kind}\nsize = '{size} B'\nload = '{load} %'\n");
+    }
+    text
+}
+
+fn free(mbps: f64, load: u32) -> f64 {
+    mbps * f64::from(100 - load) / 100.0
+}
+
+/// One loaded link between two much faster ones.
+fn one_link(rates: &[f64], loads: &[u32]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for mbps in rates.iter().copied() {
+        for (kind, size) in
+            [("constant", 90), ("constant", 1526), ("poisson", 90), ("poisson", 602), ("poisson", 1526)]
+        {
+            for load in loads.iter().copied() {
+                let name = format!("{mbps} Mb/s, {load} % {kind} {size}");
+                let fast = link(mbps.max(4e4) * 10.0, kind, size, 0);
+                let text = format!("{fast}{}{fast}", link(mbps, kind, size, load));
+                cases.push(Case::new(name, &text, mbps, free(mbps, load)));
+            }
+        }
+    }
+    cases
+}
+
+/// The same in bursts of 2 ms at the link's rate.
+fn in_bursts() -> Vec<Case> {
+    let case = |(mbps, load)| {
+        let fast = link(4e5, "", 0, 0);
+        let text = format!("{fast}{}{fast}", link(mbps, "pareto", 1526, load));
+        Case::new(format!("{mbps} Mb/s, {load} % in bursts"), &text, mbps, free(mbps, load))
+    };
+    [(10.0, 50), (100.0, 50), (100.0, 80), (1e3, 50), (1e3, 80), (1e4, 50)].into_iter().map(case).collect()
+}
+
+/// NICs that coalesce.
+fn behind_nics() -> Vec<Case> {
+    let mut cases = Vec::new();
+    let nics = ["hold = { period = '100 us' }", "adaptive = { least = '20 us', most = '200 us' }"];
+    for (nic, mbps, load) in nics
+        .iter()
+        .flat_map(|nic| [100.0, 1e3, 1e4].map(|mbps| (nic, mbps)))
+        .flat_map(|(nic, mbps)| [0, 50, 80].map(|load| (nic, mbps, load)))
+    {
+        let fast = link(4e5, "", 0, 0);
+        let text = format!("{fast}{}{fast}[destination.nic]\n{nic}\n", link(mbps, "poisson", 602, load));
+        let kind = nic.split(' ').next().unwrap();
+        cases.push(Case::new(format!("{kind}: {mbps} Mb/s, {load} %"), &text, mbps, free(mbps, load)));
+    }
+    cases
+}
+
+/// Two and three loaded links of the same rate.
+fn several_links() -> Vec<Case> {
+    let loads: [&[u32]; 6] = [&[50, 50], &[80, 80], &[50, 30], &[30, 50], &[50, 50, 50], &[50, 30, 50]];
+    let case = |loads: &&[u32]| {
+        let links: String = loads.iter().map(|load| link(100.0, "poisson", 1526, *load)).collect();
+        let most = loads.iter().copied().max().unwrap();
+        Case::new(
+            format!("several: {loads:?}"),
+            &format!("{}{links}", link(1e3, "", 0, 0)),
+            100.0,
+            free(100.0, most),
+        )
+    };
+    loads.iter().map(case).collect()
+}
+
+/// The narrow link is idle, and another is the tight one.
+fn tight_elsewhere() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (kind, size) in [("constant", 602), ("poisson", 602), ("poisson", 1526)] {
+        for (mbps, load) in [(1e3, 95), (155.0, 70)] {
+            let (narrow, tight, fast) =
+                (link(100.0, "", 0, 0), link(mbps, kind, size, load), link(1e3, "", 0, 0));
+            for (place, text) in
+                [("before", format!("{tight}{narrow}")), ("behind", format!("{fast}{narrow}{tight}"))]
+            {
+                let name = format!("tight {place}: {mbps} Mb/s, {load} % {kind} {size}");
+                cases.push(Case::new(name, &text, 100.0, free(mbps, load)));
+            }
+        }
+    }
+    cases
+}
+
+/// What became of all runs of a group.
+#[derive(Default)]
+struct Judged {
+    /// Errors as a share of the narrow link.
+    errors: Vec<f64>,
+    /// The same of those that came without a warning.
+    unwarned: Vec<f64>,
+    runs: usize,
+    held: usize,
+    bounds: usize,
+    packets: Vec<f64>,
+    seconds: Vec<f64>,
+}
+
+fn judge(group: &str, cases: &[Case], runs: u64) -> Judged {
+    let mut all = Judged::default();
+    for case in cases {
+        let facts = SimPath::new(&case.scenario, 0).facts();
+        let mut one = Judged::default();
+        for seed in 0..runs {
+            let mut method = Busy::new(busy::Config { seed, ..busy::Config::default() }, &facts);
+            let effort = run(&mut method, &mut SimPath::new(&case.scenario, seed), None, |_| ()).unwrap();
+            let report = method.report();
+            let finding = report.finding(Quantity::AvailableBandwidth);
+            one.runs += 1;
+            one.held += usize::from(finding.holds(case.free * 1e6) == Some(true));
+            one.packets.push(effort.packets as f64);
+            one.seconds.push(effort.span.as_f64() / 1e9);
+            let Some(found) = finding.estimate() else {
+                one.bounds += 1;
+                continue;
+            };
+            let error = (found / 1e6 - case.free).abs() / case.narrow;
+            one.errors.push(error);
+            if report.warnings.is_empty() {
+                one.unwarned.push(error);
+            }
+        }
+        one.print(&case.name);
+        all.add(one);
+    }
+    all.print(group);
+    all
+}
+
+impl Judged {
+    fn add(&mut self, other: Self) {
+        self.errors.extend(other.errors);
+        self.unwarned.extend(other.unwarned);
+        self.packets.extend(other.packets);
+        self.seconds.extend(other.seconds);
+        self.runs += other.runs;
+        self.held += other.held;
+        self.bounds += other.bounds;
+    }
+
+    fn worst_unwarned(&self) -> f64 {
+        quantile(&self.unwarned, 1.0).unwrap_or(0.0)
+    }
+
+    fn print(&self, name: &str) {
+        let percent =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}", share * 100.0));
+        println!(
+            "{name:45} median {:>5} p95 {:>5} worst {:>5} % of the narrow link; without a warning {:>5}; holds {} of {}, {} bounds; {:.0} \
+             packets, {:.2} s",
+            percent(median(&self.errors)),
+            percent(quantile(&self.errors, 0.95)),
+            percent(quantile(&self.errors, 1.0)),
+            percent(quantile(&self.unwarned, 1.0)),
+            self.held,
+            self.runs,
+            self.bounds,
+            median(&self.packets).unwrap_or(0.0),
+            median(&self.seconds).unwrap_or(0.0)
+        );
+    }
+}
+
+#[test]
+fn one_loaded_link_is_told_with_few_packets() {
+    let judged = judge("one link", &one_link(&[100.0], &[1, 30, 60, 80, 90]), 10);
+    assert!(median(&judged.errors).unwrap() < 0.015);
+    assert!(quantile(&judged.errors, 0.95).unwrap() < 0.09);
+    assert!(judged.held * 10 >= judged.runs * 9, "{} of {}", judged.held, judged.runs);
+    assert!(median(&judged.packets).unwrap() <= 300.0 && median(&judged.seconds).unwrap() < 2.0);
+}
+
+#[test]
+fn batches_of_a_nic_are_no_gaps() {
+    let judged = judge("NICs", &behind_nics(), 3);
+    assert!(median(&judged.errors).unwrap() < 0.03);
+    assert!(judged.worst_unwarned() < 0.25);
+}
+
+#[test]
+fn other_loaded_links_make_it_low_or_warn() {
+    let judged = judge("several", &several_links(), 4);
+    assert!(quantile(&judged.errors, 0.5).unwrap() < 0.12 && judged.worst_unwarned() < 0.3);
+}
+
+#[test]
+#[ignore = "minutes: figures of the book"]
+fn all() {
+    judge("ONE LINK", &one_link(&[10.0, 100.0, 1e3, 1e4, 1e5], &[0, 30, 60, 80, 90]), 20);
+    judge("BURSTS", &in_bursts(), 20);
+    judge("NICS", &behind_nics(), 20);
+    judge("SEVERAL", &several_links(), 20);
+    judge("TIGHT ELSEWHERE", &tight_elsewhere(), 20);
+}
