@@ -175,7 +175,7 @@ impl Method for ShaperProbe {
                     "the first packets of a burst pass faster than all that follow",
                 );
         }
-        let sent = Bytes(self.packets as u64 * size.0);
+        let sent = Bytes(size.0.saturating_mul(self.packets as u64));
         let rate = self.rate(pace);
         let report = report.with(Quantity::DispersionRate, Finding::value(rate, rate, rate, Unit::Bps));
         let (why, limit) = if self.as_sent {
