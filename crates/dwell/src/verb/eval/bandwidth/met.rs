@@ -25,6 +25,9 @@ pub(in crate::verb::eval) struct Met {
     pub(in crate::verb::eval) warnings: usize,
 }
 
+/// Less than this part of the tool's own rate is no cross traffic.
+const STRAY: u64 = 1_000;
+
 impl Met {
     /// `None`: no link of the path is limited.
     pub(super) fn of(usage: &Usage, began: Nanos, packets: Option<u64>, warnings: usize) -> Option<Self> {
@@ -47,9 +50,9 @@ impl Met {
         (self.free_bps > 0).then(|| self.tool_bps as f64 / self.free_bps as f64)
     }
 
-    /// Tool rate over cross-traffic rate, of the same place.
+    /// Tool rate over cross-traffic rate, of the same place; of none where that is what hosts say by themselves.
     pub(super) fn overhead(&self) -> Option<f64> {
-        (self.cross_bps > 0).then(|| self.tool_bps as f64 / self.cross_bps as f64)
+        (self.cross_bps > self.tool_bps / STRAY).then(|| self.tool_bps as f64 / self.cross_bps as f64)
     }
 }
 
