@@ -70,6 +70,17 @@ fn pathload_tells_a_range() {
 }
 
 #[test]
+fn clocks_that_drift_are_no_queue_to_pathload() {
+    let text = "name = 'drift'\n\
+         [[links]]\nrate = '1 Gb/s'\n\
+         [[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n\
+         [[links.cross]]\nkind = 'poisson'\nload = '10 %'\nsize = '1526 B'\n\
+         [destination.clock]\nskew_ppm = 20\n";
+    let scenario = Scenario::parse("drift.toml", text).unwrap();
+    near(centre(&scenario, |facts| Pathload::new(Default::default(), facts)), 90.0, 10.0);
+}
+
+#[test]
 fn pathchirp_reads_high_under_load() {
     for (load, over) in [(30, 5.0..25.0), (60, 8.0..35.0)] {
         let truth = f64::from(100 - load);

@@ -19,6 +19,10 @@ const PCT: (f64, f64) = (0.66, 0.54);
 /// PDT, likewise.
 const PDT: (f64, f64) = (0.55, 0.45);
 
+/// Steps up to a microsecond are none: the program's clock has no finer ticks, and where a stream finds no queue at all, what
+/// nanoseconds of rounding, or two clocks that drift by 20 ppm, do within ten milliseconds would pass for a trend.
+const TICK: f64 = 1e3;
+
 fn judge(value: f64, (above, below): (f64, f64)) -> Trend {
     if value > above {
         Trend::Increasing
@@ -39,15 +43,16 @@ pub(super) fn medians(delays: &[f64]) -> Vec<f64> {
 /// The share of steps upward: half of them without a trend, all in a strong one (ToN 2003, equation 8).
 pub(super) fn pairwise_comparison(medians: &[f64]) -> Option<f64> {
     let steps = medians.len().checked_sub(1).filter(|steps| *steps > 0)?;
-    let upward = medians.windows(2).filter(|two| two[1] > two[0]).count();
+    let upward = medians.windows(2).filter(|two| two[1] > two[0] + TICK).count();
     Some(upward as f64 / steps as f64)
 }
 
 /// How much of all ups and downs remains at the end: 0 without a trend, 1 in a strong one (ToN 2003, equation 9).
 pub(super) fn pairwise_difference(medians: &[f64]) -> Option<f64> {
     let (first, last) = (medians.first()?, medians.last()?);
-    let all: f64 = medians.windows(2).map(|two| (two[1] - two[0]).abs()).sum();
-    (medians.len() > 1).then_some(if all > 0.0 { (last - first) / all } else { 0.0 })
+    let step = |step: f64| if step.abs() > TICK { step } else { 0.0 };
+    let all: f64 = medians.windows(2).map(|two| step(two[1] - two[0]).abs()).sum();
+    (medians.len() > 1).then_some(if all > 0.0 { (step(last - first) / all).clamp(-1.0, 1.0) } else { 0.0 })
 }
 
 /// What both say: one may be in doubt, but they must not contradict.
@@ -69,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_two_statistics_by_hand() {
-        let medians = [1.0, 3.0, 2.0, 5.0];
+        let medians = [1e4, 3e4, 2e4, 5e4];
         assert_eq!(pairwise_comparison(&medians), Some(2.0 / 3.0));
         // 4 of 2 + 1 + 3.
         assert_eq!(pairwise_difference(&medians), Some(4.0 / 6.0));
@@ -79,13 +84,16 @@ mod tests {
 
     #[test]
     fn ramps_grow_and_saws_do_not() {
-        let ramp: Vec<f64> = (0..100).map(f64::from).collect();
+        let ramp: Vec<f64> = (0..100).map(|i| 1e3 * f64::from(i)).collect();
         assert_eq!(trend(&ramp), Trend::Increasing);
         let falling: Vec<f64> = ramp.iter().rev().copied().collect();
         assert_eq!(trend(&falling), Trend::None);
-        let saw: Vec<f64> = (0..100).map(|i| f64::from(i * 7 % 10)).collect();
+        let saw: Vec<f64> = (0..100).map(|i| 1e4 * f64::from(i * 7 % 10)).collect();
         assert_eq!(trend(&saw), Trend::None);
         assert_eq!(trend(&[]), Trend::Ambiguous);
+        // An empty path, whose delays are rounded to nanoseconds.
+        let rounded: Vec<f64> = (0..100).map(|i| f64::from(i / 50)).collect();
+        assert_eq!(trend(&rounded), Trend::None);
     }
 
     #[test]
