@@ -428,7 +428,7 @@ impl Method for Busy {
         let rate = |per_packet: f64| (per_packet * self.bits() * 1e9).max(0.0);
         let span = self.span.as_f64();
         if self.as_made() {
-            let made: Vec<f64> = self.full.iter().map(|sample| sample.input).collect();
+            let slowest = self.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
             if let Some(fall) = self.fall {
                 let why = "the first packets of a burst pass faster than all that follow: what is free is no more than the rate of that bucket";
@@ -438,7 +438,7 @@ impl Method for Busy {
                     .limited(Limit::TokenBucket, why);
             }
             let why = "the sender sends no faster, and what it sent came as it was sent";
-            let bound = rate(1.0 / mean(&made).unwrap_or(f64::INFINITY));
+            let bound = rate(1.0 / slowest);
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
                 .limited(Limit::SenderLimited, why);
