@@ -31,6 +31,9 @@ const ENOUGH: f64 = 0.03;
 const LONG_ENOUGH: f64 = 200_000.0;
 /// ... and no longer than this many packets.
 const LONGEST: usize = 16;
+/// After so many volleys of one length of which none met no queue, trains are so many times as long.
+const TRIED: usize = 16;
+const LONGER: usize = 4;
 /// A volley met a queue whose markers took longer than the fastest by more than this share of the train.
 const QUEUED: f64 = 0.05;
 /// Long trains that need so much more time for a packet than short ones had others' packets in them.
@@ -90,8 +93,16 @@ impl Segment {
     fn length(&self, hop: u8) -> usize {
         let pairs = self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == 1);
         let one = median(&pairs.map(|seen| seen.apart).collect::<Vec<_>>());
-        one.filter(|ns| *ns > 0.0)
-            .map_or(LONGEST, |ns| ((LONG_ENOUGH / ns).ceil() as usize).clamp(1, LONGEST))
+        let mut length = one
+            .filter(|ns| *ns > 0.0)
+            .map_or(LONGEST, |ns| ((LONG_ENOUGH / ns).ceil() as usize).clamp(1, LONGEST));
+        // Hosts and routers that are late by more than a share of such a train let none pass for one without a queue.
+        let tried =
+            |length| self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == length).count();
+        while length < LONGEST && tried(length) >= TRIED && self.best(hop, length).len() < FEWEST {
+            length = (length * LONGER).min(LONGEST);
+        }
+        length
     }
 
     /// Whether the best volleys to `hop` agree.
