@@ -30,7 +30,7 @@ fn a_capture_gives_the_handshakes_that_its_segments_give() {
     let (mut found, mut observed) = (Vec::new(), Observed::new(Limits::default()));
     let account = File::open(file.path())
         .expect("a capture")
-        .each(&mut |packets| observed.see_all(packets, &mut |handshake| found.push(handshake)))
+        .each(&mut |packet| observed.see(&packet, &mut |handshake| found.push(handshake)))
         .expect("read");
     let seen = observed.finish(&mut |handshake| found.push(handshake));
     assert_eq!((account.packets, account.end, seen.packets), (wrote.packets, End::Whole, wrote.packets));

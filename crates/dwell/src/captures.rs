@@ -20,8 +20,8 @@ impl<'a> Captures<'a> {
         Ok(Self { files, opened: files.iter().map(open).collect::<Result<_>>()? })
     }
 
-    /// Calls `see` with all packets, some at a time, and tells what is wrong with the captures.
-    pub(crate) fn each(mut self, see: &mut impl FnMut(&[Captured<'_>])) -> Result<Vec<String>> {
+    /// Calls `see` with each packet, and tells what is wrong with the captures.
+    pub(crate) fn each(mut self, see: &mut impl FnMut(Captured<'_>)) -> Result<Vec<String>> {
         let accounts = if let [one] = &mut self.opened[..] {
             vec![one.each(see).map_err(|error| failed(&self.files[0], error))?]
         } else {

@@ -40,7 +40,7 @@ impl Pcap {
         Ok(Some(Self { order, link, unit, header, may_be_swapped }))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn record(&self, bytes: &[u8]) -> Record {
         let Some(head) = bytes.first_chunk::<16>() else { return Record::Needs(self.header) };
         let word = |at: usize| self.order.word(head, at);

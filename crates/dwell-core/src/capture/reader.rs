@@ -1,18 +1,18 @@
 //! The packets of a capture, one after the other.
 
 use super::format::{Format, Found, Record, START};
-use super::source::{Blocks, Source};
 use super::{LinkType, ReadError};
 use std::io::{self, Read};
 
 /// A record is at most so long.
 pub(super) const LARGEST_RECORD: usize = 1 << 24;
 
-/// So many packets are given out together at most.
-const TOGETHER: usize = 32;
+/// What is read at once: enough for a call to the operating system to count for nothing, and little enough to stay in
+/// a core's own cache beside the tables of those who look at the packets.
+const BLOCK: usize = 1 << 17;
 
 /// A packet as a capture holds it.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
     /// Nanoseconds since an epoch, on the clock of whoever captured.
     pub at: i128,
@@ -24,42 +24,43 @@ pub struct Captured<'a> {
     pub length: u32,
 }
 
-/// Reads a capture. One and the same reader takes every format, and every source of bytes.
+/// Reads a capture. One and the same reader takes every format, and every source of bytes: in blocks, so that a file
+/// that shrinks meanwhile is cut off, where a mapped one would end the process.
 #[derive(Debug)]
-pub struct Reader<S> {
-    from: S,
+pub struct Reader<R> {
+    from: R,
     format: Format,
-    /// What of the source's window is still to be read.
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be read.
     start: usize,
+    end: usize,
     /// Where the packet is that was found last.
     found: Found,
     whole: usize,
-    /// Nothing follows what the window holds; if it was the source that failed, how.
+    /// Nothing follows what the buffer holds; if it was the source that failed, how.
     ended: Option<Result<(), io::ErrorKind>>,
 }
 
-impl<R: Read> Reader<Blocks<R>> {
+impl<R: Read> Reader<R> {
     /// Reads the header of a capture.
     ///
     /// # Errors
     /// If it cannot be read, or is of no format that is known here.
     pub fn new(from: R) -> Result<Self, ReadError> {
-        Self::of(Blocks::of(from))
-    }
-}
-
-impl<S: Source> Reader<S> {
-    /// Reads the header of a capture from any source.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is of no format that is known here.
-    pub fn of(from: S) -> Result<Self, ReadError> {
-        let (format, found) = (Format::default(), Found::default());
-        let mut reader = Self { from, format, start: 0, found, whole: 0, ended: None };
+        let mut reader = Self {
+            from,
+            format: Format::default(),
+            buffer: vec![0; BLOCK],
+            start: 0,
+            end: 0,
+            found: Found::default(),
+            whole: 0,
+            ended: None,
+        };
         let mut refused = ReadError::NoCapture;
         for enough in START {
             reader.refill(enough)?;
-            match Format::of(reader.from.window()) {
+            match Format::of(&reader.buffer[..reader.end]) {
                 Ok((format, header)) => {
                     (reader.format, reader.start) = (format, header);
                     return Ok(reader);
@@ -78,7 +79,7 @@ impl<S: Source> Reader<S> {
     #[inline]
     pub fn advance(&mut self) -> Result<Option<i128>, ReadError> {
         loop {
-            match self.format.record(&self.from.window()[self.start..]) {
+            match self.format.record(&self.buffer[self.start..self.end]) {
                 Record::Packet(found, length) => {
                     let from = self.start;
                     self.found = Found { from: from + found.from, to: from + found.to, ..found };
@@ -94,10 +95,7 @@ impl<S: Source> Reader<S> {
                     self.whole += 1;
                     return Err(ReadError::Timeless { number: self.whole });
                 }
-                Record::Damaged => {
-                    self.from.intact()?;
-                    return Err(ReadError::Damaged { whole: self.whole });
-                }
+                Record::Damaged => return Err(ReadError::Damaged { whole: self.whole }),
             }
         }
     }
@@ -107,27 +105,7 @@ impl<S: Source> Reader<S> {
     #[must_use]
     pub fn packet(&self) -> Captured<'_> {
         let Found { at, link, from, to, length } = self.found;
-        Captured { at, link, bytes: &self.from.window()[from..to], length }
-    }
-
-    /// Calls `take` with the next packets that are at hand, and tells how many there are: none where
-    /// [`Self::advance`] has to look further.
-    #[inline]
-    pub fn at_hand(&mut self, take: &mut impl FnMut(&[Captured<'_>])) -> usize {
-        let bytes = &self.from.window()[self.start..];
-        let mut packets = [Captured::default(); TOGETHER];
-        let (count, passed) = match &mut self.format {
-            Format::Pcap(format) => gather(bytes, &mut packets, |bytes| format.record(bytes)),
-            Format::Pcapng(format) => gather(bytes, &mut packets, |bytes| format.record(bytes)),
-            Format::Snoop(format) => gather(bytes, &mut packets, |bytes| format.record(bytes)),
-            Format::Erf(format) => gather(bytes, &mut packets, |bytes| format.record(bytes)),
-        };
-        self.start += passed;
-        self.whole += count;
-        if count > 0 {
-            take(&packets[..count]);
-        }
-        count
+        Captured { at, link, bytes: &self.buffer[from..to], length }
     }
 
     /// Packets so far, with those without times.
@@ -136,29 +114,33 @@ impl<S: Source> Reader<S> {
         self.whole
     }
 
-    /// Goes on until `length` bytes are there; `false` when there are no more.
+    /// Reads until `length` bytes are there; `false` when there are no more.
     #[cold]
     fn refill(&mut self, length: usize) -> Result<bool, ReadError> {
-        if self.ended.is_none() {
-            let passed = std::mem::take(&mut self.start);
-            match self.from.slide(passed, length) {
-                Ok(true) => {}
-                Ok(false) => self.ended = Some(Ok(())),
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        if self.buffer.len() < length {
+            self.buffer.resize(length.next_power_of_two(), 0);
+        }
+        while self.end < length && self.ended.is_none() {
+            match self.from.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.ended = Some(Ok(())),
+                Ok(more) => self.end += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if is_cut(error.kind()) => self.ended = Some(Err(error.kind())),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(self.from.window().len() - self.start >= length)
+        Ok(self.end >= length)
     }
 
     /// Why there is no next packet.
     #[cold]
     fn finish(&self) -> Result<Option<i128>, ReadError> {
-        self.from.intact()?;
         let whole = self.whole;
         match self.ended {
             Some(Err(kind)) => Err(self.torn(kind)),
-            _ if self.start < self.from.window().len() => Err(ReadError::CutOff { whole }),
+            _ if self.start < self.end => Err(ReadError::CutOff { whole }),
             _ => Ok(None),
         }
     }
@@ -170,30 +152,6 @@ impl<S: Source> Reader<S> {
             _ => ReadError::Damaged { whole: self.whole },
         }
     }
-}
-
-/// Takes packets from the beginning of `bytes` until there are enough, or what comes is none. Tells how many, and the
-/// bytes that they take.
-#[inline(always)]
-fn gather<'a>(
-    bytes: &'a [u8],
-    packets: &mut [Captured<'a>; TOGETHER],
-    mut record: impl FnMut(&[u8]) -> Record,
-) -> (usize, usize) {
-    let (mut count, mut at) = (0, 0);
-    while count < TOGETHER {
-        let bytes = &bytes[at..];
-        match record(bytes) {
-            Record::Packet(Found { at: time, link, from, to, length }, passed) => {
-                packets[count] = Captured { at: time, link, bytes: &bytes[from..to], length };
-                count += 1;
-                at += passed;
-            }
-            Record::Other(passed) => at += passed,
-            _ => break,
-        }
-    }
-    (count, at)
 }
 
 /// Whether a source failed as one does that unpacks what is cut off or damaged: what came before it is good.

@@ -82,8 +82,8 @@ fn observe(path: &Path, mut observed: Observed) -> (Seen, u64) {
     let (mut exact, mut told) = (0, 0);
     let mut take = |handshake: Handshake| exact += u64::from(handshake.quality() == Quality::Exact);
     let mut file = File::open(path).expect("a capture");
-    file.each(&mut |packets| {
-        observed.see_all(packets, &mut take);
+    file.each(&mut |packet| {
+        observed.see(&packet, &mut take);
         told += observed.round_trips().count();
     })
     .expect("read");

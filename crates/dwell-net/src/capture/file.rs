@@ -1,13 +1,13 @@
 //! A capture file.
 
-use super::bytes::Bytes;
+use super::packed::unpacked;
 use dwell_core::capture::{Captured, ReadError, Reader};
 use std::io::{self, Read};
 use std::path::Path;
 
 /// A capture file of any format, packed with gzip or zstd or not at all.
 pub struct File {
-    reader: Reader<Bytes>,
+    reader: Reader<Box<dyn Read + Send>>,
     timeless: u64,
 }
 
@@ -46,7 +46,7 @@ impl File {
         if file.metadata()?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
-        Ok(Self { reader: Reader::of(Bytes::of_file(file)?)?, timeless: 0 })
+        Self::of(file)
     }
 
     /// A capture out of any source of bytes.
@@ -54,22 +54,18 @@ impl File {
     /// # Errors
     /// If it cannot be read, or is no capture.
     pub fn of(from: impl Read + Send + 'static) -> Result<Self, ReadError> {
-        Ok(Self { reader: Reader::of(Bytes::of(from)?)?, timeless: 0 })
+        Ok(Self { reader: Reader::new(unpacked(from)?)?, timeless: 0 })
     }
 
-    /// Calls `take` with all packets, as many at a time as are at hand, and tells how far it came: what is cut off or
-    /// damaged is good up to there.
+    /// Calls `take` with each packet, and tells how far it came: what is cut off or damaged is good up to there.
     ///
     /// # Errors
     /// If it cannot be read any further for another reason than what it holds.
     #[inline]
-    pub fn each(&mut self, take: &mut impl FnMut(&[Captured<'_>])) -> Result<Account, ReadError> {
+    pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Account, ReadError> {
         loop {
-            if self.reader.at_hand(take) > 0 {
-                continue;
-            }
             match self.advance()? {
-                Ok(_) => take(&[self.packet()]),
+                Ok(_) => take(self.packet()),
                 Err(end) => return Ok(self.account(end)),
             }
         }

@@ -17,15 +17,12 @@ impl Merged {
         Self { files }
     }
 
-    /// Calls `take` with each packet of all of them by itself, the oldest first, and of two of the same time that of the
-    /// first capture; tells how far it came in each.
+    /// Calls `take` with each packet of all of them, the oldest first, and of two of the same time that of the first
+    /// capture; tells how far it came in each.
     ///
     /// # Errors
     /// Which of them (from 0) cannot be read any further, and why.
-    pub fn each(
-        &mut self,
-        take: &mut impl FnMut(&[Captured<'_>]),
-    ) -> Result<Vec<Account>, (usize, ReadError)> {
+    pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Vec<Account>, (usize, ReadError)> {
         let mut accounts = vec![None; self.files.len()];
         let mut heads = BinaryHeap::with_capacity(self.files.len());
         let mut next = (0..self.files.len()).collect::<Vec<_>>();
@@ -37,7 +34,7 @@ impl Merged {
                 }
             }
             let Some(Reverse((_, index))) = heads.pop() else { break };
-            take(&[self.files[index].packet()]);
+            take(self.files[index].packet());
             next.push(index);
         }
         Ok(accounts.into_iter().flatten().collect())

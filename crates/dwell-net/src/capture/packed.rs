@@ -7,11 +7,6 @@ use zstd::stream::read::Decoder;
 /// What is read of a packed file at once.
 const BLOCK: usize = 1 << 16;
 
-/// Whether a capture that begins so is to be unpacked.
-pub(super) const fn is_packed(start: &[u8]) -> bool {
-    matches!(start, [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
-}
-
 /// The bytes of a capture, unpacked if its first bytes tell that it is packed with gzip or zstd.
 pub(super) fn unpacked(from: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut from = BufReader::with_capacity(BLOCK, from);

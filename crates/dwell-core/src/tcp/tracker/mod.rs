@@ -75,19 +75,6 @@ impl Tracker {
         self.table.pending(flow)
     }
 
-    /// A segment of this flow will be shown soon: brings near what tells where its handshake is.
-    #[inline]
-    pub(super) fn foresee(&self, flow: FlowHash) {
-        self.table.foresee(flow);
-        self.over.foresee(flow);
-    }
-
-    /// After [`Self::foresee`] of some flows: brings near what is known of the handshake.
-    #[inline]
-    pub(super) fn foresee_found(&self, flow: FlowHash) {
-        self.table.foresee_found(flow);
-    }
-
     /// What became of what was shown, by reason.
     #[must_use]
     pub const fn counts(&self) -> &Counts {

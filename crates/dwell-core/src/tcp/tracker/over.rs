@@ -3,27 +3,28 @@
 use super::super::{Endpoint, FlowHash};
 use super::ended::{Ended, Ends, Packed};
 use super::tags::{FREE, Tags, WAYS, tag};
-use std::hint::black_box;
 
-/// Handshakes that are over: kept for a while, so that what comes late is not taken for another. They lie in the order in
-/// which they ended, so that memory is written as it is read fastest. Where there is no room, one more takes the place of
-/// the oldest; and of eight whose hashes fall together, the oldest is found no longer.
+/// Handshakes that are over: kept for a while, so that what comes late is not taken for another. Where there is no room,
+/// one more takes the place of the one that has been there for longest, of seven.
 #[derive(Debug)]
 pub(super) struct Over {
-    /// The tags of each set, and in the byte to spare which of its ways is the next to be taken.
+    /// The tags of each set, and in the byte to spare which of its places is the next to be taken.
     sets: Box<[Tags]>,
-    /// Where that is which each way of a set stands for: perhaps another meanwhile.
-    places: Box<[[u32; WAYS]]>,
-    /// What is not used takes no memory: it is not touched.
+    /// In the same places, [`WAYS`] to a set. What is not used takes no memory: it is not touched.
     ended: Box<[Packed]>,
-    next: u32,
 }
 
-/// A way of a set.
+/// A place among those that are over.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Past {
     set: usize,
     way: usize,
+}
+
+impl Past {
+    const fn index(self) -> usize {
+        self.set * WAYS + self.way
+    }
 }
 
 impl Over {
@@ -32,21 +33,13 @@ impl Over {
         let sets = handshakes.min(1 << 30).div_ceil(WAYS).max(1).next_power_of_two();
         Self {
             sets: vec![Tags::default(); sets].into_boxed_slice(),
-            places: vec![[0; WAYS]; sets].into_boxed_slice(),
             ended: vec![[0; 8]; sets * WAYS].into_boxed_slice(),
-            next: 0,
         }
     }
 
     const fn set(&self, flow: FlowHash) -> usize {
         // There are a power of two.
         flow.0 as usize & (self.sets.len() - 1)
-    }
-
-    /// Brings near where a flow is to be found, or kept.
-    #[inline]
-    pub(super) fn foresee(&self, flow: FlowHash) {
-        black_box(self.sets[self.set(flow)].spare());
     }
 
     /// The one between these two, whichever was the client.
@@ -57,8 +50,9 @@ impl Over {
             return None;
         }
         let ends = Ends::of(one, other);
-        let ways = tags.ways(tag(flow)).map(|way| Past { set, way });
-        ways.map(|past| (past, Ended::unpacked(&self.ended[self.places[set][past.way] as usize])))
+        let places = tags.ways(tag(flow)).map(|way| Past { set, way });
+        places
+            .map(|place| (place, Ended::unpacked(&self.ended[place.index()])))
             .find(|(_, ended)| ended.is_between(&ends))
     }
 
@@ -72,14 +66,10 @@ impl Over {
             next
         });
         tags.set(way, tag(flow));
-        self.places[set][way] = self.next;
-        self.ended[self.next as usize] = ended.packed();
-        self.next = (self.next + 1) % self.ended.len() as u32;
+        self.ended[Past { set, way }.index()] = ended.packed();
     }
 
-    pub(super) fn forget(&mut self, Past { set, way }: Past) {
-        self.sets[set].set(way, FREE);
-        // Another way may have stood for this place before it was taken by this one.
-        self.ended[self.places[set][way] as usize] = [0; 8];
+    pub(super) fn forget(&mut self, place: Past) {
+        self.sets[place.set].set(place.way, FREE);
     }
 }

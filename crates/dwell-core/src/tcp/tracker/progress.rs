@@ -4,7 +4,6 @@ use super::super::{Endpoint, Flag, Flags, Half, Segment, TcpFlags};
 use super::asked::{Asked, TIMEOUT};
 use super::early::{Early, What};
 use crate::unit::Nanos;
-use std::hint::black_box;
 
 /// What follows a handshake's segments belongs to it if it is no further ahead than this: a first window of data, of
 /// which not all passed, but not a number that is near by chance.
@@ -123,12 +122,6 @@ impl Progress {
         for (flag, _) in said.into_iter().filter(|(_, is_so)| *is_so) {
             self.flags.set(flag);
         }
-    }
-
-    /// Brings all of it near.
-    #[inline]
-    pub(super) fn foresee(&self) {
-        black_box((self.isn_client, self.syns.count(), self.answers.count(), self.client.port, self.skewed));
     }
 
     /// When the first of its segments passed, of which there is one at least.

@@ -5,7 +5,6 @@ use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
 use crate::unit::Nanos;
-use std::hint::black_box;
 
 /// How far a handshake is. Nobody of one class takes a place from another class that has no more than its share.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -111,22 +110,6 @@ impl Table {
     #[inline]
     pub(super) fn pending(&self, flow: FlowHash) -> bool {
         self.pending.has(flow)
-    }
-
-    /// Brings near where a flow's handshake is to be found.
-    #[inline]
-    pub(super) fn foresee(&self, flow: FlowHash) {
-        black_box(self.buckets[self.bucket(flow)]);
-    }
-
-    /// Brings near what is probably a flow's handshake; if there is none, the place for another.
-    #[inline]
-    pub(super) fn foresee_found(&self, flow: FlowHash) {
-        let at = self.buckets[self.bucket(flow)];
-        if let Some(node) = self.nodes.get(at as usize) {
-            black_box(node.flow);
-            self.known[at as usize].foresee();
-        }
     }
 
     /// The handshake between these two, whichever is the client.

@@ -13,6 +13,7 @@
 mod blocks;
 mod error;
 mod filter;
+mod mapped;
 mod socket;
 
 pub use error::RingError;

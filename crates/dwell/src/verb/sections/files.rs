@@ -30,7 +30,7 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
             }
         };
         let captures = Captures::open(std::slice::from_ref(file))?;
-        remarks.extend(captures.each(&mut |captured| observed.see_all(captured, &mut take))?);
+        remarks.extend(captures.each(&mut |captured| observed.see(&captured, &mut take))?);
         let seen = observed.finish(&mut take);
         let skipped: Vec<String> =
             seen.skipped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();

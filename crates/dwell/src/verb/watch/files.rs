@@ -18,8 +18,8 @@ pub(super) fn watch(
     let captures = Captures::open(files)?;
     let mut taken = Taken::by(Outputs::open(targets)?);
     let mut written = Ok(());
-    let remarks = captures.each(&mut |captured: &[Captured<'_>]| {
-        observed.see_all(captured, &mut |handshake| keep(&mut written, || taken.handshake(&handshake)));
+    let remarks = captures.each(&mut |captured: Captured<'_>| {
+        observed.see(&captured, &mut |handshake| keep(&mut written, || taken.handshake(&handshake)));
         observed.round_trips().for_each(|told| keep(&mut written, || taken.round_trips(&told)));
     })?;
     observed.last_round_trips().for_each(|told| keep(&mut written, || taken.round_trips(&told)));
