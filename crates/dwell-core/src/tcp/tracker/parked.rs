@@ -5,7 +5,7 @@ use super::progress::Progress;
 use crate::unit::Nanos;
 
 /// SYNs whose hashes fall together, of which the oldest gives way.
-const WAYS: usize = 8;
+const WAYS: usize = 16;
 
 /// The hash of the flow and the SYN's number; its time; its time stamp, bytes of data and [`SAID`].
 type Packed = [u64; 3];
@@ -24,20 +24,21 @@ const KEPT: u64 = 1 << 9;
 /// of its number with another one's once in 10^19 times.
 #[derive(Debug)]
 pub(super) struct Parked {
-    /// What is not used takes no memory: it is not touched.
-    sets: Box<[[Packed; WAYS]]>,
+    /// [`WAYS`] to a set. What is not used takes no memory: it is not touched.
+    syns: Box<[Packed]>,
     is_empty: bool,
 }
 
 impl Parked {
     pub(super) fn new(handshakes: usize) -> Self {
         let sets = (2 * handshakes.min(1 << 30) / WAYS).max(1).next_power_of_two();
-        Self { sets: vec![[[0; 3]; WAYS]; sets].into_boxed_slice(), is_empty: true }
+        Self { syns: vec![[0; 3]; sets * WAYS].into_boxed_slice(), is_empty: true }
     }
 
-    const fn set(&self, flow: FlowHash) -> usize {
+    fn set(&mut self, flow: FlowHash) -> &mut [Packed] {
         // There are a power of two.
-        flow.0 as usize & (self.sets.len() - 1)
+        let first = WAYS * flow.0 as usize & (self.syns.len() - 1);
+        &mut self.syns[first..first + WAYS]
     }
 
     /// Keeps the SYN of a handshake of which nothing else is known.
@@ -49,8 +50,7 @@ impl Parked {
         let words = u64::from(stamp.unwrap_or(0)) << 32 | u64::from(progress.syn_data) << 16;
         let packed = [name(flow, progress.isn_client), at.0 as u64, words | said | stamped | KEPT];
         self.is_empty = false;
-        let set = self.set(flow);
-        if let Some(oldest) = self.sets[set].iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))
+        if let Some(oldest) = self.set(flow).iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))
         {
             *oldest = packed;
         }
@@ -69,13 +69,12 @@ impl Parked {
             }
             _ => return None,
         };
-        let set = self.set(flow);
         let is_it = |[whose, _, words]: &&mut Packed| {
             // Some or all of its data may be acknowledged with it.
             let beyond = if has(TcpFlags::ACK) { u32::from((*words >> 16) as u16) } else { 0 };
             *words > 0 && *whose >> 32 == u64::from(flow.0) && number.wrapping_sub(*whose as u32) <= beyond
         };
-        let packed = std::mem::take(self.sets[set].iter_mut().find(is_it)?);
+        let packed = std::mem::take(self.set(flow).iter_mut().find(is_it)?);
         Some(unpacked(packed, from, to))
     }
 }

@@ -100,12 +100,58 @@ fn a_flood_that_is_answered_pushes_out_no_others_either() {
 }
 
 /// Where nobody is flooded more than others, nothing tells a flood's SYN from any other until it is answered: each keeps its
-/// place until so many more have come as there are places.
+/// place until so many more have come as there are places, and is known by a few words for longer.
 #[test]
 fn a_flood_of_all_servers_pushes_out_none_before_its_turn() {
-    let until_full = i64::from(Limits::default().handshakes as u32) * 2;
-    assert!(until_full > 300_000, "{until_full}");
+    let until_full = Limits::default().handshakes * 2;
+    assert!(until_full < 300_000, "{until_full}");
     assert_eq!(finished_in_a_flood(among_a_flood(300_000), 10_000, false), 1_000);
+}
+
+/// What is told of these segments where the first SYN has to give way to others before the second segment passes.
+fn told_after_giving_way(segments: &[Segment]) -> Vec<Handshake> {
+    let mut tracker = Tracker::new(Limits { handshakes: 8, ..Limits::default() });
+    let mut told = Vec::new();
+    tracker.see(&segments[0], &mut |handshake| told.push(handshake));
+    (0..8).for_each(|number| tracker.see(&flood(number, 10), &mut |handshake| told.push(handshake)));
+    assert_eq!((told.len(), told[0].ending), (1, Ending::Unfinished), "{told:?}");
+    segments[1..].iter().for_each(|segment| tracker.see(segment, &mut |handshake| told.push(handshake)));
+    tracker.finish(&mut |handshake| told.push(handshake));
+    told.retain(|handshake| handshake.client == client() && handshake.ending != Ending::Unfinished);
+    told
+}
+
+#[test]
+fn a_syn_that_had_to_give_way_is_known_by_its_answer() {
+    for dress in [
+        |segment| segment,
+        |segment| stamped(segment, 7, 7),
+        |segment: Segment| Segment {
+            options: Options { mptcp: true, cut: true, ..segment.options },
+            ..segment
+        },
+    ] {
+        let segments = [syn(0), syn_ack(300), ack(450)].map(dress);
+        assert_eq!(told_after_giving_way(&segments), told(&segments));
+    }
+    let refused = [syn(0), Segment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..syn_ack(300) }];
+    assert_eq!(told_after_giving_way(&refused), told(&refused));
+    let [answer, third] = [syn_ack(300), ack(450)];
+    let answer = Segment { acknowledgment: ISN_C + 101, ..answer };
+    let fast = [with_data(syn(0), 100), answer, Segment { sequence: ISN_C + 101, ..third }];
+    assert_eq!(told_after_giving_way(&fast), told(&fast));
+}
+
+#[test]
+fn a_syn_that_had_to_give_way_and_is_sent_again_leaves_open_which_was_answered() {
+    let segments = [syn(0), syn(1_000_000), syn_ack(1_000_300), ack(1_000_450)];
+    assert_eq!(told_after_giving_way(&segments), told(&segments));
+    // Of another connection between the same ports, it says nothing.
+    let another = [syn(0), Segment { sequence: 77, ..syn(1_000_000) }];
+    let answer =
+        [Segment { acknowledgment: 78, ..syn_ack(1_000_300) }, Segment { sequence: 78, ..ack(1_000_450) }];
+    let told = told_after_giving_way(&[another, answer].concat());
+    assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450)));
 }
 
 #[test]
