@@ -37,7 +37,7 @@ impl Parked {
 
     fn set(&mut self, flow: FlowHash) -> &mut [Packed] {
         // There are a power of two.
-        let first = WAYS * flow.0 as usize & (self.syns.len() - 1);
+        let first = (WAYS * flow.0 as usize) & (self.syns.len() - 1);
         &mut self.syns[first..first + WAYS]
     }
 
