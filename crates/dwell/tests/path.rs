@@ -87,6 +87,7 @@ fn with_a_peer_the_path_has_what_is_free_and_its_hops() {
     let most = free["high"].as_f64().or(free["bound"].as_f64()).unwrap_or_else(|| panic!("{free:#}"));
     assert!((15e6..26e6).contains(&most), "20 Mb/s are free: {free:#}");
     assert!(told["avail"]["averaging_time"]["value"].is_number());
+    near(&told["capacity"]["narrow_link_capacity"], 20.0);
     near(&told["hops"][1]["capacity"], 50.0);
     assert_eq!(told["narrow_hop"], 3);
 }

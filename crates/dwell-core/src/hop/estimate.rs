@@ -53,11 +53,13 @@ impl Least {
         points.filter(|(_, y)| y.is_finite()).collect()
     }
 
-    /// What the least round trip of the largest size is longer than that of the smallest, once each was seen twice.
-    pub(super) fn span(&self) -> Option<f64> {
+    /// Nanoseconds for a byte, by the smallest size and the largest alone, once each was seen twice.
+    pub(super) fn byte(&self) -> Option<f64> {
         let least = |seen: &Size| seen.parts.iter().copied().fold(f64::INFINITY, f64::min);
-        let (small, large) = (self.by_size.values().next()?, self.by_size.values().next_back()?);
-        (small.count.min(large.count) >= 2).then(|| least(large) - least(small))
+        let ((small, seen), (large, seen_large)) =
+            (self.by_size.iter().next()?, self.by_size.iter().next_back()?);
+        let more = large.0.checked_sub(small.0).filter(|more| *more > 0)?;
+        (seen.count.min(seen_large.count) >= 2).then(|| (least(seen_large) - least(seen)) / more as f64)
     }
 
     /// The line; `None` of too few sizes, or where a part has too few.

@@ -81,12 +81,13 @@ impl Pathchar {
         self.least.get(&hop)?.rise()
     }
 
-    /// What the largest probe takes longer than the smallest to the last hop, as far as it is known.
+    /// What the links to the last hop take for the largest probe, as far as it is known.
     #[must_use]
     pub fn serialisation(&self) -> Nanos {
         // The most of all hops, for probes that come too fast are the queue that they measure.
-        let longest = self.least.values().filter_map(Least::span).reduce(f64::max);
-        longest.map_or(self.route.serialisation, |ns| Nanos::from_f64(ns.max(0.0)))
+        let byte = self.least.values().filter_map(Least::byte).reduce(f64::max);
+        let whole = |byte: f64| Nanos::from_f64((byte * self.route.most.0 as f64).max(0.0));
+        byte.map_or(self.route.serialisation, whole)
     }
 
     /// Whether `hop` and the one after it, which needs it, are known well enough.

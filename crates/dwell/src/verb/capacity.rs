@@ -86,7 +86,7 @@ impl CapacityMethod {
     const fn stage(self) -> &'static str {
         match self {
             Self::EndLink => STAGE,
-            _ => "capacity",
+            _ => NARROW_STAGE,
         }
     }
 
@@ -129,6 +129,17 @@ pub(crate) fn measure_end_link(run: &mut Run) -> Result<(Report, Duration)> {
     run.learn_end_link(&report);
     Ok((report, took))
 }
+
+/// Measures the narrow link, by the project's own method.
+pub(crate) fn measure_narrow(run: &mut Run) -> Result<()> {
+    let mut method = CapacityMethod::SparedRuns.build(run.seed(), run.facts());
+    run.measure(NARROW_STAGE, &mut *method)?;
+    Ok(())
+}
+
+/// Name of the narrow link's measurement in records, and the quantity that is shown of it.
+pub(crate) const NARROW_STAGE: &str = "capacity";
+pub(crate) const NARROW: [Quantity; 1] = [Quantity::NarrowLinkCapacity];
 
 const SHOWN: [Quantity; 5] = [
     Quantity::EndLinkCapacity,
