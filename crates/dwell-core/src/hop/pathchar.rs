@@ -158,6 +158,14 @@ impl Pathchar {
         }
     }
 
+    /// The least round trip of the largest probe to each hop that told enough for a line, by that line.
+    #[must_use]
+    pub fn least_of_largest(&self) -> BTreeMap<u8, f64> {
+        let most = self.route.most.0 as f64;
+        let hops = self.route.answering().map(|stop| stop.hop);
+        hops.filter_map(|hop| Some((hop, self.rise(hop)?.line.at(most)))).collect()
+    }
+
     /// The least round trip to a hop.
     #[must_use]
     pub fn round_trip(&self, hop: u8) -> Option<f64> {

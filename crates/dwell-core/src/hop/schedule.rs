@@ -86,7 +86,7 @@ impl Silence {
     /// The time for one answer, where the hop fell all but silent.
     fn an_answer(&self) -> Option<f64> {
         let silent = self.asked >= FEWEST && f64::from(self.answered) < SILENT * f64::from(self.asked);
-        let lasted = (self.last - self.began?).as_f64();
+        let lasted = self.last.0.saturating_sub(self.began?.0) as f64;
         silent.then(|| lasted / f64::from(self.answered.max(1)))
     }
 }

@@ -11,7 +11,8 @@
 //! b(1, i - 1), and its least where it is not: what a narrow link has spread, no wider one behind it brings together.
 //!
 //! Of many volleys those count that had the least delay in all (Kapoor et al., CapProbe, SIGCOMM 2004): they met no queue,
-//! so nothing spread or squeezed them.
+//! so nothing spread or squeezed them. Where every volley met one, the least of them did too, and nothing in the volleys
+//! shows it; but then the least round trip lies above what pathchar's line says that a packet of that size takes.
 
 use super::schedule::Schedule;
 use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
@@ -36,6 +37,9 @@ const TRIED: usize = 16;
 const LONGER: usize = 4;
 /// A volley met a queue whose markers took longer than the fastest by more than this share of the train.
 const QUEUED: f64 = 0.05;
+/// And so did the fastest, where the first marker took longer than pathchar's line says by more than this share: that line
+/// has its own errors.
+const ABOVE_LINE: f64 = 0.1;
 /// Long trains that need so much more time for a packet than short ones had others' packets in them.
 const STRETCHED: f64 = 0.05;
 /// The share of volleys with the least delay that counts, and the least number of them.
@@ -64,6 +68,8 @@ pub struct Segment {
     asked: BTreeMap<u8, u32>,
     seen: BTreeMap<u8, Vec<Seen>>,
     began: bool,
+    /// The round trip of a first marker that meets no queue, by hop, where that is known.
+    least: BTreeMap<u8, f64>,
     patience: Nanos,
 }
 
@@ -71,10 +77,12 @@ impl Segment {
     /// Its published name.
     pub const NAME: &'static str = "segment";
 
-    /// On the hops of `route`, for no longer than `patience`.
+    /// On the hops of `route`, for no longer than `patience`. `least` is the least round trip of the largest probe to each
+    /// hop for which it is known, in nanoseconds.
     #[must_use]
-    pub fn new(route: &Route, patience: Nanos) -> Self {
+    pub fn new(route: &Route, least: BTreeMap<u8, f64>, patience: Nanos) -> Self {
         Self {
+            least,
             route: route.clone(),
             schedule: Schedule::new(route),
             asked: BTreeMap::new(),
@@ -124,7 +132,10 @@ impl Segment {
         let beyond = |seen: &Seen| seen.first - first + seen.last - last;
         of.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
         of.truncate(((of.len() as f64 * BEST).ceil() as usize).max(FEWEST));
-        of.retain(|seen| beyond(seen) <= QUEUED * seen.apart);
+        let undisturbed = self.least.get(&hop).copied().unwrap_or(f64::INFINITY);
+        of.retain(|seen| {
+            beyond(seen) <= QUEUED * seen.apart && seen.first - undisturbed <= ABOVE_LINE * seen.apart
+        });
         of
     }
 
