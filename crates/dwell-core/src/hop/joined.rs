@@ -118,13 +118,13 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
 }
 
 /// A host that sends no faster than trains arrive may be slow itself, or hang on the link that is the narrowest: that one is
-/// the first, and pathchar knows it.
+/// the first, and pathchar knows it: it carries what was seen at least, and no more than pathchar's interval.
 fn confirmed(segment: Finding, first: Option<&Finding>) -> Finding {
     match (&segment, first) {
         (Finding::Bound { bound, side: Side::Lower, .. }, Some(Finding::Value { low, high, .. }))
             if (low * (1.0 - NARROWER)..=high * (1.0 + NARROWER)).contains(bound) =>
         {
-            Finding::value(*bound, *bound, *bound, Unit::Bps)
+            Finding::value(*bound, *bound, high.max(*bound), Unit::Bps)
         }
         _ => segment,
     }

@@ -9,7 +9,7 @@
 
 use super::estimate::{Least, Rise, difference};
 use super::schedule::{SLOWEST, Schedule};
-use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
+use super::{Alone, ByHop, HopMethod, HopStep, Route, Shot, Spent};
 use crate::report::{Finding, Unit};
 use crate::stats::Estimate;
 use crate::unit::{Bytes, Nanos};
@@ -158,12 +158,17 @@ impl Pathchar {
         }
     }
 
-    /// The least round trip of the largest probe to each hop that told enough for a line, by that line.
+    /// What the largest probe takes by itself to each hop that told enough for a line.
     #[must_use]
-    pub fn least_of_largest(&self) -> BTreeMap<u8, f64> {
+    pub fn alone(&self) -> BTreeMap<u8, Alone> {
         let most = self.route.most.0 as f64;
+        let alone = |Rise { line, slope, .. }| Alone {
+            round_trip: line.at(most),
+            // As far again as its interval reaches: this must not rule out what is right.
+            links: (slope.value + 2.0 * (slope.high - slope.value)) * most,
+        };
         let hops = self.route.answering().map(|stop| stop.hop);
-        hops.filter_map(|hop| Some((hop, self.rise(hop)?.line.at(most)))).collect()
+        hops.filter_map(|hop| Some((hop, alone(self.rise(hop)?)))).collect()
     }
 
     /// The least round trip to a hop.

@@ -124,8 +124,8 @@ impl HopMethod for Walk {
             measuring.now = match measuring.now {
                 Stage::Pathchar => {
                     measuring.route.serialisation = measuring.pathchar.serialisation();
-                    let least = measuring.pathchar.least_of_largest();
-                    measuring.segment = Segment::new(&measuring.route, least, measuring.patience / 3);
+                    let alone = measuring.pathchar.alone();
+                    measuring.segment = Segment::new(&measuring.route, alone, measuring.patience / 3);
                     Stage::Segment
                 }
                 Stage::Segment => Stage::Pathneck,
