@@ -14,6 +14,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { handshakes: 163_840, patience: Nanos::from_secs(120) }
+        Self { handshakes: 131_072, patience: Nanos::from_secs(120) }
     }
 }

@@ -46,8 +46,8 @@ fn legitimate(number: u32, server: Endpoint, at: i64, half: i64) -> [Segment; 3]
     })
 }
 
-/// Of handshakes among a million SYNs of others in two seconds: those finished exactly.
-fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
+/// Of handshakes among a million SYNs of others to so many servers in two seconds: those finished exactly.
+fn finished_in_a_flood(legitimate: Vec<Segment>, servers: u32, is_answered: bool) -> u32 {
     let mut tracker = Tracker::new(Limits::default());
     let room = tracker.table.sizes().1;
     let mut exact = 0;
@@ -56,7 +56,8 @@ fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
     };
     let mut others = legitimate.into_iter().peekable();
     for number in 0..1_000_000 {
-        let syn = flood(number, i64::from(number) * 2);
+        let to = if servers == 1 { server() } else { end(0x0d00_0000 + number % servers, 80) };
+        let syn = Segment { to, ..flood(number, i64::from(number) * 2) };
         tracker.see(&syn, &mut take);
         if is_answered {
             let acknowledgment = syn.sequence.wrapping_add(1);
@@ -75,12 +76,12 @@ fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
 }
 
 /// A thousand handshakes, and half of them with the server that is flooded.
-fn among_a_flood() -> Vec<Segment> {
+fn among_a_flood(far: i64) -> Vec<Segment> {
     let mut segments: Vec<Segment> = (0..500)
         .flat_map(|number| {
             let begun = i64::from(number) * 2_000;
             let near = legitimate(number, server(), begun, 40_000);
-            let far = legitimate(number, end(0x0b00_0001, 80), begun, 400_000);
+            let far = legitimate(number, end(0x0b00_0001, 80), begun, far);
             [near, far].concat()
         })
         .collect();
@@ -90,12 +91,21 @@ fn among_a_flood() -> Vec<Segment> {
 
 #[test]
 fn a_flood_neither_grows_memory_nor_pushes_out_others() {
-    assert_eq!(finished_in_a_flood(among_a_flood(), false), 1_000);
+    assert_eq!(finished_in_a_flood(among_a_flood(400_000), 1, false), 1_000);
 }
 
 #[test]
 fn a_flood_that_is_answered_pushes_out_no_others_either() {
-    assert_eq!(finished_in_a_flood(among_a_flood(), true), 1_000);
+    assert_eq!(finished_in_a_flood(among_a_flood(400_000), 1, true), 1_000);
+}
+
+/// Where nobody is flooded more than others, nothing tells a flood's SYN from any other until it is answered: each keeps its
+/// place until so many more have come as there are places.
+#[test]
+fn a_flood_of_all_servers_pushes_out_none_before_its_turn() {
+    let until_full = i64::from(Limits::default().handshakes as u32) * 2;
+    assert!(until_full > 300_000, "{until_full}");
+    assert_eq!(finished_in_a_flood(among_a_flood(300_000), 10_000, false), 1_000);
 }
 
 #[test]
