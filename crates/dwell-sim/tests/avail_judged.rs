@@ -226,10 +226,30 @@ fn other_loaded_links_make_it_low_or_warn() {
 
 #[test]
 #[ignore = "minutes: figures of the book"]
-fn all() {
+fn all_of_one_link() {
     judge("ONE LINK", &one_link(&[10.0, 100.0, 1e3, 1e4, 1e5], &[0, 30, 60, 80, 90]), 20);
+}
+
+#[test]
+#[ignore = "figures of the book"]
+fn all_in_bursts() {
     judge("BURSTS", &in_bursts(), 20);
+}
+
+#[test]
+#[ignore = "figures of the book"]
+fn all_behind_nics() {
     judge("NICS", &behind_nics(), 20);
+}
+
+#[test]
+#[ignore = "figures of the book"]
+fn all_of_several() {
     judge("SEVERAL", &several_links(), 20);
+}
+
+#[test]
+#[ignore = "figures of the book"]
+fn all_tight_elsewhere() {
     judge("TIGHT ELSEWHERE", &tight_elsewhere(), 20);
 }
