@@ -1,6 +1,6 @@
 //! How far apart packets come out of a link that is never idle between them.
 
-use super::sample::{Sample, bursty};
+use super::sample::Sample;
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{intervals, small_sample_factor};
 
@@ -48,14 +48,14 @@ const SEED: u64 = 9;
 ///
 /// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
 /// always parts, nothing shows what one of them takes.
-pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
+pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>, bursty: bool) -> Option<Line> {
     let both = [full, near].concat();
     let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {
         alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
     };
     let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
-    fitted(if near.is_empty() || bursty(full) { full } else { near }, Some(known))
+    fitted(if near.is_empty() || bursty { full } else { near }, Some(known))
 }
 
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
@@ -138,7 +138,7 @@ mod tests {
         #[test]
         fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let inputs = [own, 1.3 * own, own, 1.2 * own];
-            let line = line(&[], &samples(own, share, &inputs), None).unwrap();
+            let line = line(&[], &samples(own, share, &inputs), None, false).unwrap();
             prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
             prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
         }
@@ -146,8 +146,8 @@ mod tests {
         #[test]
         fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let one = samples(own, share, &[own; 5]);
-            prop_assert!(line(&[], &one, None).is_none());
-            let line = line(&[], &one, Some((own, own * 1e-3))).unwrap();
+            prop_assert!(line(&[], &one, None, false).is_none());
+            let line = line(&[], &one, Some((own, own * 1e-3)), false).unwrap();
             prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
         }
     }

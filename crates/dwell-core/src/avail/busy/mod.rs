@@ -125,14 +125,16 @@ impl Method for Busy {
         if let Round::Pace(_) | Round::Full = self.round {
             self.samples.see_batches(&passed);
         }
-        let sample = match self.round {
+        let head = match self.round {
             Round::Pace(_) => return self.samples.see_burst(&passed),
-            Round::Test => self.samples.sample(&passed),
-            _ => passed.get(plan::HEAD - 1..).and_then(|behind| self.samples.sample(behind)),
+            Round::Test => 1,
+            Round::Full | Round::More(_) => plan::FULL_HEAD,
+            _ => plan::HEAD,
         };
+        let sample = passed.get(head - 1..).and_then(|behind| self.samples.sample(behind));
         match self.round {
             Round::Test => self.trial.see(sample, self.sending.bits()),
-            Round::Full | Round::More => self.samples.full.extend(sample),
+            Round::Full | Round::More(_) => self.samples.full.extend(sample),
             Round::Nearer(step) => {
                 self.samples.near.resize(step, Vec::new());
                 self.samples.near[step - 1].extend(sample);

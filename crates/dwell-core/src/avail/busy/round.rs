@@ -1,7 +1,7 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::plan::Plan;
+use super::plan::{FULL_HEAD, HEAD, Plan};
 use super::trial::{FLEET, TEST};
 use crate::train::Departure;
 
@@ -25,6 +25,10 @@ const FULL: f64 = 0.85;
 /// The other spacings are at least so many times that.
 const NEARER: f64 = 0.95;
 
+/// More trains are sent until the interval is no wider than this share of the link, or so many times.
+const NARROW: f64 = 0.2;
+const MOST: usize = 8;
+
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
 
@@ -40,8 +44,8 @@ pub(super) enum Round {
     Full,
     /// One long burst, where all came as it was sent: a token bucket would be empty before its end.
     Deep,
-    /// More of them, where traffic comes in bursts.
-    More,
+    /// More of them, where traffic comes in bursts: how often before.
+    More(usize),
     /// Trains nearer to what is free: how many spacings there were before.
     Nearer(usize),
     /// Trains at the least that seems free, and where these were held up, at rates of a search.
@@ -73,12 +77,18 @@ impl Busy {
                 (Round::Deep, Some(self.sending.bursts(packets, 1)))
             }
             Round::Deep => end,
-            Round::Full if self.samples.own().is_some() && self.samples.bursty() => {
-                self.full(Round::More, |plan| plan.near.iter().sum())
-            }
+            Round::Full if self.samples.bursty() => self.more(0),
             Round::Full => self.nearer(0),
             Round::Nearer(step) if step < OVERLOAD.len() => self.nearer(step),
-            Round::Nearer(_) | Round::More => match (self.samples.line(), self.samples.pace()) {
+            Round::Nearer(step) if step < MOST && !self.narrow() => {
+                if self.samples.bursty() {
+                    self.more(step)
+                } else {
+                    self.nearer(step)
+                }
+            }
+            Round::More(step) if step < MOST && !self.narrow() => self.more(step),
+            Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => {
                     self.test(line.free.low * self.sending.bits() * 1e9, TEST)
                 }
@@ -87,6 +97,11 @@ impl Busy {
             Round::Test => self.searched().map_or(end, |rate| self.test(rate, FLEET)),
             Round::Over => end,
         }
+    }
+
+    /// Whether the interval is narrow enough.
+    fn narrow(&self) -> bool {
+        self.samples.line().is_none_or(|line| (line.free.high - line.free.low) * line.own.value < NARROW)
     }
 
     /// Trains that should have been faster than the pace came as they were sent: the sender makes no faster ones.
@@ -105,20 +120,26 @@ impl Busy {
 
     fn full(&mut self, round: Round, part: impl Fn(&Plan) -> usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
-        (round, Some(self.headed(pace, FULL * pace, part)))
+        (round, Some(self.headed(pace, FULL * pace, FULL_HEAD, part)))
+    }
+
+    /// More trains at the pace, as many as would have come at other spacings.
+    fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
+        self.full(Round::More(step + 1), |plan| plan.near.iter().sum())
     }
 
     /// Trains at the spacing at which they and what else is on the link are so many times what it carries.
     fn nearer(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
-        let gap = pace * (1.0 / (OVERLOAD[step] - self.samples.share())).max(NEARER);
-        (Round::Nearer(step + 1), Some(self.headed(pace, gap, |plan| plan.near[step])))
+        let overload = OVERLOAD[step.min(OVERLOAD.len() - 1)];
+        let gap = pace * (1.0 / (overload - self.samples.share())).max(NEARER);
+        (Round::Nearer(step + 1), Some(self.headed(pace, gap, HEAD, |plan| plan.near[step.min(1)])))
     }
 
-    fn headed(&mut self, pace: f64, gap: f64, part: impl Fn(&Plan) -> usize) -> Vec<Departure> {
+    fn headed(&mut self, pace: f64, gap: f64, head: usize, part: impl Fn(&Plan) -> usize) -> Vec<Departure> {
         let plan = self.plan(pace);
         self.planned = self.samples.batch.map(|batch| batch * 2);
-        self.sending.headed(gap, part(&plan), &plan)
+        self.sending.headed(gap, part(&plan), head, &plan)
     }
 
     /// A fleet at `rate`, of which it is not known whether it is free.

@@ -56,12 +56,18 @@ pub(super) fn at_once(passed: &[Passed]) -> bool {
 /// So many times the scatter of single gaps: what lies beyond is of traffic that comes and goes for longer than a train.
 const BURSTY: f64 = 3.0;
 
-/// Whether trains differ by more than their single gaps do.
-pub(super) fn bursty(samples: &[Sample]) -> bool {
-    let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
-    let within: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
-    let (Some(between), Some(within)) = (standard_deviation(&outputs), mean(&within)) else { return false };
-    between.powi(2) > BURSTY * within
+/// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
+pub(super) fn bursty<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
+    let (mut between, mut within) = (0.0, 0.0);
+    for samples in spacings {
+        let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
+        let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
+        let (Some(apart), Some(scatter)) = (standard_deviation(&outputs), mean(&scatter)) else { continue };
+        let freedom = (samples.len() - 1) as f64;
+        between += freedom * apart.powi(2);
+        within += freedom * scatter;
+    }
+    between > BURSTY * within
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ impl Samples {
         let least = self.pace()? / (1.0 - self.share()).max(f64::MIN_POSITIVE);
         let kept = before.iter().flatten().filter(|sample| sample.input < least);
         let near: Vec<Sample> = kept.chain(last).copied().collect();
-        line::line(&self.full, &near, self.own())
+        line::line(&self.full, &near, self.own(), self.bursty())
     }
 
     /// Trains that should have been `gap` apart came as they were sent, and that was slower: the sender makes no faster
@@ -96,9 +96,10 @@ impl Samples {
             && strain::verdict(&self.full, 0.0) == Verdict::Below
     }
 
-    /// Whether traffic comes in bursts longer than a train, as trains at the pace show.
+    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known.
     pub(super) fn bursty(&self) -> bool {
-        bursty(&self.full)
+        let near = self.near.iter().map(Vec::as_slice);
+        self.own().is_some() && bursty(near.chain([self.full.as_slice()]))
     }
 }
 

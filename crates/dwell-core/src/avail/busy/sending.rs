@@ -1,7 +1,7 @@
 //! The trains themselves, and the pauses before them.
 
 use super::Config;
-use super::plan::{HEAD, PAUSE, Plan};
+use super::plan::{PAUSE, Plan};
 use crate::avail::chance::exponential;
 use crate::avail::stream::{occupied, stream};
 use crate::stats::bootstrap::Indices;
@@ -35,9 +35,9 @@ impl Sending {
     }
 
     /// `count` trains whose packets are `gap` apart behind a head of packets back to back.
-    pub(super) fn headed(&mut self, gap: f64, count: usize, plan: &Plan) -> Vec<Departure> {
-        let mut train = stream(self.size, Nanos::from_f64(gap), HEAD + plan.packets);
-        for packet in &mut train.packets[..HEAD] {
+    pub(super) fn headed(&mut self, gap: f64, count: usize, head: usize, plan: &Plan) -> Vec<Departure> {
+        let mut train = stream(self.size, Nanos::from_f64(gap), head + plan.packets);
+        for packet in &mut train.packets[..head] {
             packet.hold = Nanos::ZERO;
         }
         self.departures(&train, count, plan.pause, plan.drained)
