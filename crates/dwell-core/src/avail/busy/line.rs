@@ -32,6 +32,9 @@ const RESOLUTION: f64 = 1e-3;
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;
 
+/// And only where it is no wider than this share of what is known.
+const SURE: f64 = 0.2;
+
 /// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence.
 const UNSEEN: f64 = 2.3;
 
@@ -52,7 +55,10 @@ pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>, burst
     let both = [full, near].concat();
     let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {
-        alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
+        alone.as_ref().is_some_and(|line| {
+            let wide = line.own.widened(CONTRADICTION);
+            wide.high < *value && wide.high - wide.low < SURE * value
+        })
     };
     let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
     fitted(if near.is_empty() || bursty { full } else { near }, Some(known))
@@ -64,7 +70,7 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
         let (own, share) = solve(samples, known, noise)?;
-        let share = share.clamp(0.0, 1.0);
+        let share = share.min(1.0);
         Some([own, share, (1.0 - share) / own])
     };
     let [own, share, free] =
@@ -119,8 +125,10 @@ fn solve(samples: &[Sample], known: Option<Known>, noise: f64) -> Option<(f64, f
     if determinant <= 1e-9 * w * xx {
         return None;
     }
-    let own = (xx * y - x * xy) / determinant;
-    (own > 0.0).then(|| (own, (w * xy - x * y) / determinant))
+    let share = (w * xy - x * y) / determinant;
+    // Packets sent further apart do not come nearer to each other: an idle link's all come as far apart.
+    let (own, share) = if share < 0.0 { (y / w, 0.0) } else { ((y - share * x) / w, share) };
+    (own > 0.0).then_some((own, share))
 }
 
 #[cfg(test)]

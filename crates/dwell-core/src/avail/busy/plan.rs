@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 /// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one: what they
 /// leave waiting keeps that link, and other loaded ones behind it, busy until the train does. Their gaps do not count.
 pub(super) const FULL_HEAD: usize = 3;
-pub(super) const HEAD: usize = 6;
+pub(super) const HEAD: usize = 9;
 
 /// Mean pause before a train, and the least.
 pub(super) const PAUSE: Nanos = Nanos::from_millis(40);

@@ -139,7 +139,7 @@ impl Busy {
     fn headed(&mut self, pace: f64, gap: f64, head: usize, part: impl Fn(&Plan) -> usize) -> Vec<Departure> {
         let plan = self.plan(pace);
         self.planned = self.samples.batch.map(|batch| batch * 2);
-        self.sending.headed(gap, part(&plan), head, &plan)
+        self.sending.headed(gap, FULL * self.samples.burst().unwrap_or(pace), part(&plan), head, &plan)
     }
 
     /// A fleet at `rate`, of which it is not known whether it is free.

@@ -67,8 +67,13 @@ impl Samples {
 
     /// What a packet takes of the link, as far as is known: at most what bursts come apart.
     pub(super) fn pace(&self) -> Option<f64> {
+        self.own().map(|(own, _)| own).or_else(|| self.burst())
+    }
+
+    /// How far apart packets of bursts come.
+    pub(super) fn burst(&self) -> Option<f64> {
         let came: Vec<f64> = self.bursts.iter().map(|burst| burst.output).collect();
-        self.own().map(|(own, _)| own).or_else(|| median(&came))
+        median(&came)
     }
 
     /// rho, as far as the last samples and what is known of L / C tell; half before there are any.
@@ -96,10 +101,13 @@ impl Samples {
             && strain::verdict(&self.full, 0.0) == Verdict::Below
     }
 
-    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known.
+    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known, and trains at the pace
+    /// are parted no more than one link that is busy all the time would part them.
     pub(super) fn bursty(&self) -> bool {
+        let Some((own, _)) = self.own() else { return false };
+        let shares: Vec<f64> = self.full.iter().map(|sample| (sample.output - own) / sample.input).collect();
         let near = self.near.iter().map(Vec::as_slice);
-        self.own().is_some() && bursty(near.chain([self.full.as_slice()]))
+        mean(&shares).is_some_and(|share| share < 1.0) && bursty(near.chain([self.full.as_slice()]))
     }
 }
 

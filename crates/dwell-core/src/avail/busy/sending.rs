@@ -1,7 +1,7 @@
 //! The trains themselves, and the pauses before them.
 
 use super::Config;
-use super::plan::{PAUSE, Plan};
+use super::plan::{FULL_HEAD, PAUSE, Plan};
 use crate::avail::chance::exponential;
 use crate::avail::stream::{occupied, stream};
 use crate::stats::bootstrap::Indices;
@@ -35,10 +35,20 @@ impl Sending {
     }
 
     /// `count` trains whose packets are `gap` apart behind a head of packets back to back.
-    pub(super) fn headed(&mut self, gap: f64, count: usize, head: usize, plan: &Plan) -> Vec<Departure> {
+    pub(super) fn headed(
+        &mut self,
+        gap: f64,
+        pace: f64,
+        count: usize,
+        head: usize,
+        plan: &Plan,
+    ) -> Vec<Departure> {
         let mut train = stream(self.size, Nanos::from_f64(gap), head + plan.packets);
-        for packet in &mut train.packets[..head] {
+        for packet in &mut train.packets[..FULL_HEAD] {
             packet.hold = Nanos::ZERO;
+        }
+        for packet in &mut train.packets[FULL_HEAD..head] {
+            packet.hold = Nanos::from_f64(pace);
         }
         self.departures(&train, count, plan.pause, plan.drained)
     }
