@@ -2,12 +2,19 @@
 
 use super::Busy;
 use super::trial::range;
+use super::unparted::Another;
 use super::waiting::{allowed, waited};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
+
+/// What comes at once is so many packets of ours before it is a burst.
+const LUMPY: f64 = 2.5;
+
+/// A link loaded by less is not looked at: how trains differ there is the hosts' doing.
+const IDLE: f64 = 0.1;
 
 impl Busy {
     pub(super) fn answer(&self) -> Report {
@@ -54,7 +61,9 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, range(search))
                 .limited(Limit::Link, "trains faster than that are held up");
         }
-        if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed(&line)) {
+        if let Some(waited) = waited(&self.samples.firsts)
+            .filter(|waited| *waited > allowed(&line, self.samples.another() == Some(Another::Closer)))
+        {
             let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
             report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));
             return report
@@ -62,6 +71,16 @@ impl Busy {
                 .limited(Limit::Link, why);
         }
         let unsure = (line.free.high - line.free.low) * line.own.value;
+        if self.samples.another().is_some() {
+            report.warnings.push(String::from(
+                "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
+            ));
+        }
+        if self.bursty || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
+            report.warnings.push(String::from(
+                "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
+            ));
+        }
         let (limit, why) = if unsure > UNSTABLE {
             (
                 Limit::Unstable,

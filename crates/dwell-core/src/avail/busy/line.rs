@@ -137,8 +137,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
-        let of =
-            |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0, scatter: 0.0 };
+        let of = |input: &f64| Sample {
+            input: *input,
+            output: own + share * input,
+            gaps: 10.0,
+            blur: 0.0,
+            scatter: 0.0,
+        };
         inputs.iter().map(of).collect()
     }
 

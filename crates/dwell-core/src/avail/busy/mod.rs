@@ -68,6 +68,8 @@ pub struct Busy {
     /// were sent a second time.
     planned: Option<usize>,
     again: bool,
+    /// Traffic was seen to come in bursts.
+    bursty: bool,
     fall: Option<Fall>,
     lossy: usize,
     seen: usize,
@@ -89,6 +91,7 @@ impl Busy {
             trial: Trial::default(),
             planned: None,
             again: false,
+            bursty: false,
             fall: None,
             lossy: 0,
             seen: 0,
@@ -134,7 +137,7 @@ impl Method for Busy {
         let sample = passed.get(head - 1..).and_then(|behind| self.samples.sample(behind));
         match self.round {
             Round::Test => self.trial.see(sample, self.sending.bits()),
-            Round::Full | Round::More(_) => self.samples.full.extend(sample),
+            Round::Full | Round::More(_) => self.samples.see_full(&passed[1..], sample),
             Round::Nearer(step) => {
                 self.samples.near.resize(step, Vec::new());
                 self.samples.near[step - 1].extend(sample);

@@ -125,6 +125,7 @@ impl Busy {
 
     /// More trains at the pace, as many as would have come at other spacings.
     fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
+        self.bursty = true;
         self.full(Round::More(step + 1), |plan| plan.near.iter().sum())
     }
 

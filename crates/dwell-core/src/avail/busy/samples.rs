@@ -3,7 +3,7 @@
 use super::line::{self, Known, Line};
 use super::sample::{Sample, bursty};
 use super::strain;
-use super::unparted::{batch, unparted};
+use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
 use crate::stats::quantile::{mean, median};
@@ -24,6 +24,8 @@ pub(super) struct Samples {
     pub(super) batch: Option<usize>,
     /// Single gaps of bursts, nanoseconds.
     gaps: Vec<f64>,
+    /// The same of trains at the pace.
+    full_gaps: Vec<f64>,
     /// Of bursts of one length.
     pub(super) bursts: Vec<Sample>,
     /// Mean gap between packets of bursts as they were sent.
@@ -54,6 +56,11 @@ impl Samples {
         self.made.extend(passed.last().map(|last| last.sent / (passed.len() - 1).max(1) as f64));
     }
 
+    pub(super) fn see_full(&mut self, passed: &[Passed], sample: Option<Sample>) {
+        self.full_gaps.extend(gaps(passed));
+        self.full.extend(sample);
+    }
+
     /// The mean spacing of a train, read as this receiver reads.
     pub(super) fn sample(&self, passed: &[Passed]) -> Option<Sample> {
         Sample::of(passed, self.batch.is_some())
@@ -68,6 +75,12 @@ impl Samples {
     /// What a packet takes of the link, as far as is known: at most what bursts come apart.
     pub(super) fn pace(&self) -> Option<f64> {
         self.own().map(|(own, _)| own).or_else(|| self.burst())
+    }
+
+    /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
+    pub(super) fn another(&self) -> Option<Another> {
+        let gaps = [self.gaps.as_slice(), &self.full_gaps].concat();
+        another(&gaps, self.own(), median(&self.made)?, self.burst()?)
     }
 
     /// How far apart packets of bursts come.
@@ -101,13 +114,11 @@ impl Samples {
             && strain::verdict(&self.full, 0.0) == Verdict::Below
     }
 
-    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known, and trains at the pace
-    /// are parted no more than one link that is busy all the time would part them.
+    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known, and no other link is
+    /// known to be loaded.
     pub(super) fn bursty(&self) -> bool {
-        let Some((own, _)) = self.own() else { return false };
-        let shares: Vec<f64> = self.full.iter().map(|sample| (sample.output - own) / sample.input).collect();
         let near = self.near.iter().map(Vec::as_slice);
-        mean(&shares).is_some_and(|share| share < 1.0) && bursty(near.chain([self.full.as_slice()]))
+        self.own().is_some() && self.another().is_none() && bursty(near.chain([self.full.as_slice()]))
     }
 }
 
