@@ -28,7 +28,7 @@ const SURE: f64 = 0.006;
 
 impl SparedRuns {
     /// The trains of the largest size.
-    fn full(&self) -> impl Iterator<Item = &Seen> {
+    pub(super) fn full(&self) -> impl Iterator<Item = &Seen> {
         self.trains.iter().filter(|train| train.size == self.facts.max_size)
     }
 

@@ -6,6 +6,7 @@ use super::rounds::SLOWER;
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::Estimate;
 use crate::stats::quantile::{mean, standard_deviation};
 use crate::unit::{BitRate, Bytes};
 
@@ -106,25 +107,33 @@ impl SparedRuns {
         let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
         let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
         if agree < AGREEING {
-            let rates: Vec<String> = alone.iter().map(|one| BitRate(rate(*one) as u64).to_string()).collect();
-            report.warnings.push(format!(
-                "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
-                rates.join(", ")
-            ));
+            report.warnings.push(rates_told(&alone));
             slope.low = alone.iter().copied().fold(slope.low, f64::min);
             slope.high = alone.iter().copied().fold(slope.high, f64::max);
         }
-        let finding = Finding::value(
-            rate(slope.value),
-            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
-            rate(slope.low) * (1.0 + CLOCK_RATE_DOUBT),
-            Unit::Bps,
-        );
-        let no_narrower = Finding::at_least(
-            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
-            Unit::Bps,
-            "no link is narrower than the narrowest; end-link measures the last one by itself",
-        );
-        report.with(Quantity::NarrowLinkCapacity, finding).with(Quantity::EndLinkCapacity, no_narrower)
+        narrow_link(report, slope)
     }
+}
+
+/// That sizes do not agree, which would each say so by themselves.
+pub(super) fn rates_told(slopes: &[f64]) -> String {
+    let rates: Vec<String> = slopes.iter().map(|slope| BitRate((1e9 / slope) as u64).to_string()).collect();
+    format!(
+        "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
+        rates.join(", ")
+    )
+}
+
+/// The findings of a link that takes so long for a bit.
+pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
+    let most = 1e9 / slope.low * (1.0 + CLOCK_RATE_DOUBT);
+    let least = 1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT);
+    let no_narrower = Finding::at_least(
+        least,
+        Unit::Bps,
+        "no link is narrower than the narrowest; end-link measures the last one by itself",
+    );
+    report
+        .with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
+        .with(Quantity::EndLinkCapacity, no_narrower)
 }

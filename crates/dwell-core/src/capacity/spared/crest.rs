@@ -1,0 +1,122 @@
+//! Where intervals lie over each other most.
+
+use crate::stats::Estimate;
+use crate::stats::bootstrap::{interval, small_sample_factor};
+
+/// What one train says of a slope, nanoseconds a bit: it is in here, if nobody touched the train.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Mark {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// From 0 to 1: how far the train is to be trusted.
+    pub(super) trust: f64,
+}
+
+/// Of trains so large a share may be untouched.
+const UNTOUCHED: f64 = 0.3;
+
+/// Whatever lies farther from a crest than this share of it is another one.
+const APART: f64 = 0.08;
+
+const RESAMPLES: usize = 200;
+
+/// The slope that most speaks for.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Crest {
+    pub(super) slope: Estimate,
+    /// Nats that speak for it.
+    pub(super) score: f64,
+    /// Of all nats that could.
+    pub(super) share: f64,
+    /// Trains that agree on it.
+    pub(super) trains: usize,
+    /// The most nats for anything that lies apart, as a share of its own.
+    pub(super) rival: f64,
+}
+
+impl Mark {
+    /// Nats that it is worth: what touched trains say lies anywhere, so a narrow interval says more than a wide one.
+    fn weight(&self) -> f64 {
+        let middle = f64::midpoint(self.low, self.high);
+        let worth = (1.0 + UNTOUCHED * middle / (self.high - self.low)).ln();
+        if worth.is_finite() { self.trust * worth } else { 0.0 }
+    }
+
+    fn holds(&self, slope: f64) -> bool {
+        (self.low..=self.high).contains(&slope)
+    }
+}
+
+/// The stretch with the greatest weight that `fits`: weight and ends.
+fn highest(marks: &[Mark], fits: impl Fn(f64) -> bool) -> Option<(f64, f64, f64)> {
+    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight())];
+    let mut ends: Vec<(f64, f64)> = marks.iter().flat_map(ends).filter(|end| end.1 != 0.0).collect();
+    // Where one ends at which another begins, both hold it.
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    let mut sum = 0.0;
+    let mut best: Option<(f64, f64, f64)> = None;
+    for two in ends.windows(2) {
+        sum += two[0].1;
+        if best.is_none_or(|(most, ..)| sum > most) && fits(f64::midpoint(two[0].0, two[1].0)) {
+            best = Some((sum, two[0].0, two[1].0));
+        }
+    }
+    best
+}
+
+/// The crest of all marks.
+pub(super) fn crest(marks: &[Mark], seed: u64) -> Option<Crest> {
+    let (score, low, high) = highest(marks, |_| true)?;
+    let middle = |marks: &[Mark]| highest(marks, |_| true).map(|(_, low, high)| f64::midpoint(low, high));
+    let value = middle(marks)?;
+    let trains = marks.iter().filter(|mark| mark.weight() > 0.0 && mark.holds(value)).count();
+    let drawn = interval(marks, RESAMPLES, seed, middle)?;
+    let slope = Estimate { value, low: drawn.low.min(low), high: drawn.high.max(high) };
+    let total: f64 = marks.iter().map(Mark::weight).sum();
+    let rival = highest(marks, |slope| (slope / value - 1.0).abs() > APART).map_or(0.0, |rival| rival.0);
+    Some(Crest {
+        slope: slope.widened(small_sample_factor(trains).min(10.0)),
+        score,
+        share: score / total,
+        trains,
+        rival: rival / score,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mark(low: f64, high: f64) -> Mark {
+        Mark { low, high, trust: 1.0 }
+    }
+
+    #[test]
+    fn most_and_narrowest_win() {
+        let marks = [mark(1.0, 2.0), mark(1.5, 1.6), mark(1.55, 3.0), mark(4.0, 5.0), mark(1.4, f64::INFINITY)];
+        let crest = crest(&marks, 1).unwrap();
+        assert!((1.55..=1.6).contains(&crest.slope.value), "{crest:?}");
+        // That which has no end says nothing of where.
+        assert_eq!(crest.trains, 3);
+        assert!(crest.rival < 0.7 && crest.share > 0.7, "{crest:?}");
+        assert_eq!(super::crest(&[], 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn untouched_trains_are_found_among_many_others(seed in 0..1_000u64, untouched in 30..60usize) {
+            // Each knows the slope to within a fifth; three of four others say anything.
+            let mut chance = crate::stats::bootstrap::Indices::new(seed);
+            let mut share = || chance.below(1 << 20) as f64 / f64::from(1 << 20);
+            let mut marks: Vec<Mark> = Vec::new();
+            for train in 0..2 * untouched {
+                let truth = if train % 2 == 0 { 1.0 } else { 0.5 + 2.0 * share() };
+                let low = truth * (1.0 - 0.2 * share());
+                marks.push(mark(low, low + 0.2 * truth));
+            }
+            let found = crest(&marks, seed).unwrap();
+            prop_assert!((found.slope.value - 1.0).abs() < 0.05, "{found:?}");
+        }
+    }
+}
