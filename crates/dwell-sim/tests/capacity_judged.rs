@@ -124,6 +124,11 @@ fn judge_all(mbps: &[f64], nic: &'static str, seeds: u64) -> Vec<Judged> {
                 for (before, behind) in AROUND {
                     let case = Case { mbps, before, behind, narrow, after, kind, nic };
                     here.extend((0..seeds).map(|seed| judge(&case, seed)));
+                    if std::env::var("EACH").is_ok() {
+                        for one in &here[here.len() - seeds as usize..] {
+                            println!("  {case:?} {one:?}");
+                        }
+                    }
                 }
             }
             told(&format!("{nic} {kind} {narrow} % and {after} % behind"), &here);

@@ -2,18 +2,36 @@
 
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{interval, small_sample_factor};
+use std::ops::RangeInclusive;
 
 /// What one train says of a slope, nanoseconds a bit: it is in here, if nobody touched the train.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// From 0 to 1: how far the train is to be trusted.
-    pub(super) trust: f64,
+    /// How late the first packet of the train was, in packets' times, and as it is known no better.
+    pub(super) late: f64,
+    /// Packets' times that it rests on: others get into a long one sooner than into a short one.
+    pub(super) packets: usize,
 }
 
 /// Of trains so large a share may be untouched.
 const UNTOUCHED: f64 = 0.3;
+
+/// A first packet that was no later than this did not wait, and no packet behind it comes before its time: no such train ends
+/// below the slope. One may: that whose delay the others' are held against. So the second lowest end counts, and the crest is
+/// no farther from it than this.
+const PROMPT: f64 = 0.03;
+const AROUND: RangeInclusive<f64> = 0.75..=1.02;
+
+/// A train so late counts a quarter, in packets' times: one over it.
+const LATE: f64 = 4.0;
+
+/// Runs that are short and long. Untouched are sooner the short ones; so where the long ones agree far better, they agree
+/// on what others made of them.
+const SHORT: RangeInclusive<usize> = 1..=2;
+const LONG: RangeInclusive<usize> = 5..=usize::MAX;
+const BETTER: f64 = 0.1;
 
 /// Whatever lies farther from a crest than this share of it is another one.
 const APART: f64 = 0.08;
@@ -32,6 +50,8 @@ pub(super) struct Crest {
     pub(super) trains: usize,
     /// The most nats for anything that lies apart, as a share of its own.
     pub(super) rival: f64,
+    /// Whether long runs agree on it better than short ones.
+    pub(super) of_long: bool,
 }
 
 impl Mark {
@@ -39,7 +59,8 @@ impl Mark {
     fn weight(&self) -> f64 {
         let middle = f64::midpoint(self.low, self.high);
         let worth = (1.0 + UNTOUCHED * middle / (self.high - self.low)).ln();
-        if worth.is_finite() { self.trust * worth } else { 0.0 }
+        let trust = (1.0 + LATE * self.late).powi(-2) / self.packets.max(1) as f64;
+        if worth.is_finite() { trust * worth } else { 0.0 }
     }
 
     fn holds(&self, slope: f64) -> bool {
@@ -64,22 +85,47 @@ fn highest(marks: &[Mark], fits: impl Fn(f64) -> bool) -> Option<(f64, f64, f64)
     best
 }
 
-/// The crest of all marks.
-pub(super) fn crest(marks: &[Mark], seed: u64) -> Option<Crest> {
-    let (score, low, high) = highest(marks, |_| true)?;
-    let middle = |marks: &[Mark]| highest(marks, |_| true).map(|(_, low, high)| f64::midpoint(low, high));
-    let value = middle(marks)?;
+/// The second lowest end of those that did not wait.
+fn floor(marks: &[Mark]) -> Option<f64> {
+    let prompt = marks.iter().filter(|mark| mark.late <= PROMPT && mark.high.is_finite());
+    let mut ends: Vec<f64> = prompt.map(|mark| mark.high).collect();
+    (ends.len() > 1).then(|| *ends.select_nth_unstable_by(1, f64::total_cmp).1)
+}
+
+/// Nats that speak for the crest of all marks within `range`.
+pub(super) fn score(marks: &[Mark], range: &RangeInclusive<f64>) -> f64 {
+    let floor = floor(marks);
+    let fits = |slope: f64| fits(slope, floor, range);
+    highest(marks, fits).map_or(0.0, |(score, ..)| score)
+}
+
+fn fits(slope: f64, floor: Option<f64>, range: &RangeInclusive<f64>) -> bool {
+    range.contains(&slope) && floor.is_none_or(|floor| AROUND.contains(&(slope / floor)))
+}
+
+/// The crest of all marks within `range`.
+pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> Option<Crest> {
+    let floor = floor(marks);
+    let around = |slope: f64| fits(slope, floor, range);
+    let (score, low, high) = highest(marks, around)?;
+    let value = f64::midpoint(low, high);
+    let middle = |marks: &[Mark]| highest(marks, around).map(|(_, low, high)| f64::midpoint(low, high));
     let trains = marks.iter().filter(|mark| mark.weight() > 0.0 && mark.holds(value)).count();
     let drawn = interval(marks, RESAMPLES, seed, middle)?;
     let slope = Estimate { value, low: drawn.low.min(low), high: drawn.high.max(high) };
     let total: f64 = marks.iter().map(Mark::weight).sum();
-    let rival = highest(marks, |slope| (slope / value - 1.0).abs() > APART).map_or(0.0, |rival| rival.0);
+    let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART).map_or(0.0, |rival| rival.0);
+    let agree = |packets: RangeInclusive<usize>| {
+        let of = || marks.iter().filter(|mark| packets.contains(&mark.packets) && mark.late <= PROMPT);
+        of().filter(|mark| mark.holds(value)).count() as f64 / of().count().max(1) as f64
+    };
     Some(Crest {
         slope: slope.widened(small_sample_factor(trains).min(10.0)),
         score,
         share: score / total,
         trains,
         rival: rival / score,
+        of_long: agree(LONG) > agree(SHORT) + BETTER,
     })
 }
 
@@ -88,19 +134,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const EVERYWHERE: RangeInclusive<f64> = 0.0..=f64::INFINITY;
+
     fn mark(low: f64, high: f64) -> Mark {
-        Mark { low, high, trust: 1.0 }
+        Mark { low, high, late: 0.1, packets: 1 }
     }
 
     #[test]
     fn most_and_narrowest_win() {
         let marks = [mark(1.0, 2.0), mark(1.5, 1.6), mark(1.55, 3.0), mark(4.0, 5.0), mark(1.4, f64::INFINITY)];
-        let crest = crest(&marks, 1).unwrap();
+        let crest = crest(&marks, &EVERYWHERE, 1).unwrap();
         assert!((1.55..=1.6).contains(&crest.slope.value), "{crest:?}");
         // That which has no end says nothing of where.
         assert_eq!(crest.trains, 3);
         assert!(crest.rival < 0.7 && crest.share > 0.7, "{crest:?}");
-        assert_eq!(super::crest(&[], 1), None);
+        assert_eq!(super::crest(&[], &EVERYWHERE, 1), None);
     }
 
     proptest! {
@@ -115,7 +163,7 @@ mod tests {
                 let low = truth * (1.0 - 0.2 * share());
                 marks.push(mark(low, low + 0.2 * truth));
             }
-            let found = crest(&marks, seed).unwrap();
+            let found = crest(&marks, &EVERYWHERE, seed).unwrap();
             prop_assert!((found.slope.value - 1.0).abs() < 0.05, "{found:?}");
         }
     }

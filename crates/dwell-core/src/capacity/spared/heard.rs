@@ -13,9 +13,12 @@ use crate::report::{Finding, Quantity, Report};
 use crate::train::{Departure, Fleet, Observation};
 use crate::unit::{Bytes, Nanos};
 
-/// Trains of a round of the ruler; the first, which only seeks, has fewer.
-const SEEKING: usize = 60;
-const ROUND: usize = 100;
+/// Trains of the ruler's first round; each later one has as many as all before it together.
+const FIRST: usize = 60;
+
+/// Bursts that last so many periods take no more than so many times what the narrow link needs.
+const LASTING: f64 = 3.0;
+const LONGER: f64 = 5.0;
 
 /// Half width of an interval, and share of what could speak for it, that are enough to stop.
 const SURE: f64 = 0.004;
@@ -82,25 +85,41 @@ impl SparedRuns {
             return Some(Vec::new());
         }
         let slope = found.map(|found| found.slope.value).filter(|slope| *slope > 0.0);
-        let count = if self.rounds == 0 { SEEKING } else { ROUND };
+        let count = FIRST << self.rounds.saturating_sub(1).min(5);
         self.rounds += 1;
         // What packets take of the link, as far as it is known.
-        let known = slope.or_else(|| Some(pace(self.full())? / occupied(self.facts.max_size))).unwrap_or(0.0);
+        let known = slope.or_else(|| self.burst_slope()).unwrap_or(0.0);
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
         let mut fleet = Fleet::new();
         for place in 0..count {
             let train = ruler.train(place / sizes.len(), sizes[place % sizes.len()], slope, &mut self.chance);
             let lasts: f64 = train.packets.iter().map(|packet| known * occupied(packet.size)).sum();
-            let mean = (self.config.pause / 5).max(Nanos::from_f64(lasts / share));
+            let mean = (self.config.pause / 15).max(Nanos::from_f64(lasts / share));
             let pause = ruler.rest() + exponential(&mut self.chance, mean);
             self.planned += pause;
+            if self.planned > self.config.lasting && place > 0 {
+                break;
+            }
             fleet.push(Departure { pause, train });
         }
         Some(fleet)
     }
 
+    /// Nanoseconds a bit of the bursts that came first.
+    fn burst_slope(&self) -> Option<f64> {
+        Some(pace(self.full())? / occupied(self.facts.max_size))
+    }
+
     fn ruled_by(&self, sizes: &[Bytes]) -> Option<Crest> {
-        self.ruler.as_ref()?.crest(sizes, self.facts.resolution.as_f64().max(1.0), self.config.seed)
+        let tick = self.facts.resolution.as_f64().max(1.0);
+        let ruler = self.ruler.as_ref()?;
+        let lasting = |slope: &f64| {
+            let packets = self.full().map(|train| train.came.len()).max().unwrap_or(0) as f64;
+            packets * slope * occupied(self.facts.max_size) > LASTING * ruler.period()
+        };
+        let least = self.burst_slope().filter(lasting).map_or(0.0, |slope| slope / LONGER);
+        let range = least..=f64::INFINITY;
+        ruler.crest(sizes, tick, &range, self.config.seed)
     }
 
     /// What the ruler says, where there is one.
@@ -122,6 +141,12 @@ impl SparedRuns {
                 found.share * 100.0
             ));
         }
+        if found.of_long {
+            report.warnings.push(
+                "the receiver gathers packets, and long runs agree better than short ones: others' packets may be in all of them"
+                    .to_owned(),
+            );
+        }
         let alone: Vec<f64> =
             sizes.iter().filter_map(|size| Some(self.ruled_by(&[*size])?.slope.value)).collect();
         if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
@@ -129,7 +154,9 @@ impl SparedRuns {
             slope.low = alone.iter().copied().fold(slope.low, f64::min);
             slope.high = alone.iter().copied().fold(slope.high, f64::max);
         }
-        slope.low = slope.low.max(slope.value / 2.0);
+        // A tick of the clock is in the gap of every packet where it is a multiple of it.
+        let tick = self.facts.resolution.as_f64().max(1.0) / occupied(self.facts.max_size);
+        (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
         Some(narrow_link(report, slope))
     }
 }

@@ -12,7 +12,7 @@
 //! The packet ahead must not have waited: its delay tells. (A throttle hands it on at once, a hold T later: so its stamp is
 //! exact, as few are.)
 
-use super::crest::{Crest, Mark, crest};
+use super::crest::{Crest, Mark, crest, score};
 use crate::avail::chance::share;
 use crate::avail::stream::{occupied, vantage};
 use crate::coalescence::{Behaviour, Fit, Kind};
@@ -22,14 +22,20 @@ use crate::stats::hull::line_under;
 use crate::stats::quantile::median;
 use crate::train::{Direction, Fate, Observation, Packet, Train};
 use crate::unit::{Bytes, Nanos};
+use std::ops::RangeInclusive;
 
 /// What is tried as the error of a stamp, as shares of a full packet's time.
 const ERRORS: [f64; 6] = [0.0, 0.003, 0.01, 0.03, 0.1, 0.3];
 
 /// Packets behind the first: in turn few, which are soon untouched, and many, which say more.
-const BEHIND: [usize; 6] = [3, 17, 5, 3, 9, 4];
+const BEHIND: [usize; 8] = [3, 17, 2, 5, 3, 9, 2, 4];
 
-/// The first trains seek where packets end, from this share of the period on.
+/// Every other train of a throttle, whose ruler has no scale but its end, ends about so many packets' times before it.
+const CLOSE: [f64; 4] = [1.0, 2.0, 1.0, 3.0];
+const ABOUT: f64 = 0.15;
+
+/// The first trains, and later one in so many, seek where packets end, from this share of the period on.
+const SEEKS: usize = 5;
 const LEAST: f64 = 1.0 / 4_000.0;
 
 /// Lumps lie farther apart than this share of the period, and the next one comes within so much of it.
@@ -74,6 +80,11 @@ impl Ruler {
         Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new() })
     }
 
+    /// Nanoseconds.
+    pub(super) fn period(&self) -> f64 {
+        self.period
+    }
+
     /// The least time between two trains.
     pub(super) fn rest(&self) -> Nanos {
         self.rest
@@ -87,13 +98,18 @@ impl Ruler {
     /// The next train of packets of `size`, to end where the period does; `slope` is what was found so far.
     pub(super) fn train(&self, place: usize, size: Bytes, slope: Option<f64>, chance: &mut Indices) -> Train {
         let most = BEHIND[place % BEHIND.len()];
-        let (others, room) = match slope {
+        let (others, room) = match slope.filter(|_| place % SEEKS > 0) {
             // Where packets end nobody knows yet: far or near, with equal chances.
             None => (most.max(9), self.period * LEAST.powf(share(chance))),
+            Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
+                let count = CLOSE[place / 2 % CLOSE.len()];
+                let about = 1.0 + ABOUT * (2.0 * share(chance) - 1.0);
+                (count as usize + 2, slope * occupied(size) * count * about)
+            }
             Some(slope) => {
                 let packet = slope * occupied(size);
                 let others = most.min((self.period / packet) as usize + 1).max(2);
-                (others, packet * (0.5 + (others as f64 - 1.0) * share(chance)))
+                (others, packet * (others as f64 - 1.0) * share(chance))
             }
         };
         let ahead = Packet { size, hold: Nanos::from_f64(self.period - room).max(Nanos(1)) };
@@ -155,8 +171,14 @@ impl Ruler {
         median(&self.cuts.iter().map(|cut| cut.next).filter(near).collect::<Vec<_>>()).unwrap_or(self.period)
     }
 
-    /// What trains of these sizes agree on; `tick` is the clock's.
-    pub(super) fn crest(&self, sizes: &[Bytes], tick: f64, seed: u64) -> Option<Crest> {
+    /// What trains of these sizes agree on, within `range`; `tick` is the clock's.
+    pub(super) fn crest(
+        &self,
+        sizes: &[Bytes],
+        tick: f64,
+        range: &RangeInclusive<f64>,
+        seed: u64,
+    ) -> Option<Crest> {
         let level = self.level();
         let delays: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.at, cut.delay)).collect();
         // Larger packets take longer: sizes by themselves.
@@ -172,14 +194,16 @@ impl Ruler {
                 of_size.map(move |cut| (cut, (cut.delay - line.at(cut.at)).max(0.0)))
             })
             .collect();
-        let crests = ERRORS.iter().filter_map(|share| {
+        let marks = |share: &f64| {
             let mark = |(cut, late): &(&Cut, f64)| match self.kind {
                 Kind::Hold => cut.held(*late, *share, tick),
                 _ => cut.throttled(level, *late, *share, tick),
             };
-            crest(&cuts.iter().filter_map(mark).collect::<Vec<_>>(), seed)
-        });
-        crests.max_by(|one, other| one.score.total_cmp(&other.score))
+            cuts.iter().filter_map(mark).collect::<Vec<_>>()
+        };
+        let tried = ERRORS.iter().map(marks).map(|marks| (score(&marks, range), marks));
+        let (_, best) = tried.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        crest(&best, range, seed)
     }
 }
 
@@ -191,7 +215,12 @@ impl Cut {
         (self.before > 0 && lasting > 0.0).then(|| {
             let packet = lasting / self.before as f64;
             let error = tick + share * packet;
-            Mark { low: (lasting - error).max(0.0) / bits, high: (lasting + error) / bits, trust: trust(late, packet) }
+            Mark {
+                low: (lasting - error).max(0.0) / bits,
+                high: (lasting + error) / bits,
+                late: (late - error).max(0.0) / packet,
+                packets: self.before,
+            }
         })
     }
 
@@ -207,13 +236,9 @@ impl Cut {
             Mark {
                 low: if all { 0.0 } else { (room - error).max(0.0) / (bits * (last + 1.0)) },
                 high: (room + error) / (bits * last),
-                trust: trust(late, packet),
+                late: (late - error).max(0.0) / packet,
+                packets: self.before,
             }
         })
     }
-}
-
-/// Of a train whose first packet was so late, where a packet takes so long.
-fn trust(late: f64, packet: f64) -> f64 {
-    (1.0 + late / packet).powi(-2)
 }
