@@ -27,11 +27,11 @@ const AROUND: RangeInclusive<f64> = 0.75..=1.02;
 /// A train so late counts a quarter, in packets' times: one over it.
 const LATE: f64 = 4.0;
 
-/// Runs that are short and long. Untouched are sooner the short ones; so where the long ones agree far better, they agree
-/// on what others made of them.
-const SHORT: RangeInclusive<usize> = 1..=2;
-const LONG: RangeInclusive<usize> = 5..=usize::MAX;
-const BETTER: f64 = 0.1;
+/// Runs that are short and long. Untouched are sooner the short ones; so where they agree much worse than the long ones, these agree on what
+/// others made of them.
+const SHORT: RangeInclusive<usize> = 1..=1;
+const LONG: RangeInclusive<usize> = 2..=usize::MAX;
+const WORSE: f64 = 0.75;
 
 /// Whatever lies farther from a crest than this share of it is another one.
 const APART: f64 = 0.08;
@@ -48,8 +48,8 @@ pub(super) struct Crest {
     pub(super) share: f64,
     /// Trains that agree on it.
     pub(super) trains: usize,
-    /// The most nats for anything that lies apart, as a share of its own.
-    pub(super) rival: f64,
+    /// Nats by which that is more than for anything that lies apart.
+    pub(super) lead: f64,
     /// Whether long runs agree on it better than short ones.
     pub(super) of_long: bool,
 }
@@ -124,8 +124,8 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
         score,
         share: score / total,
         trains,
-        rival: rival / score,
-        of_long: agree(LONG) > agree(SHORT) + BETTER,
+        lead: score - rival,
+        of_long: agree(SHORT) < WORSE * agree(LONG),
     })
 }
 
@@ -147,7 +147,7 @@ mod tests {
         assert!((1.55..=1.6).contains(&crest.slope.value), "{crest:?}");
         // That which has no end says nothing of where.
         assert_eq!(crest.trains, 3);
-        assert!(crest.rival < 0.7 && crest.share > 0.7, "{crest:?}");
+        assert!(crest.lead > 0.7 && crest.share > 0.7, "{crest:?}");
         assert_eq!(super::crest(&[], &EVERYWHERE, 1), None);
     }
 

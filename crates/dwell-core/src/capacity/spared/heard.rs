@@ -24,11 +24,11 @@ const LONGER: f64 = 5.0;
 const SURE: f64 = 0.004;
 const CLEAR: f64 = 0.3;
 
-/// What is told without a doubt has so many trains and so large a share behind it, nothing else that has nearly as much, and
+/// What is told without a doubt has so many trains and so large a share behind it, so many nats more than anything else, and
 /// sizes that agree.
 const TRAINS: usize = 8;
 const SHARE: f64 = 0.12;
-const RIVAL: f64 = 0.75;
+const LEAD: f64 = 4.0;
 const AGREE: f64 = 0.05;
 const NARROW: f64 = 0.05;
 
@@ -133,7 +133,7 @@ impl SparedRuns {
         };
         let mut report = report;
         let mut slope = found.slope;
-        if found.trains < TRAINS || found.share < SHARE || found.rival > RIVAL || slope.half_width() > NARROW * slope.value {
+        if found.trains < TRAINS || found.share < SHARE || found.lead < LEAD || slope.half_width() > NARROW * slope.value {
             report.warnings.push(format!(
                 "the receiver gathers packets, and cross traffic spared few of the trains that its period can measure ({} trains, \
                  {:.0} % of what could speak for it): measure again",

@@ -24,7 +24,7 @@ use crate::train::{Direction, Fate, Observation, Packet, Train};
 use crate::unit::{Bytes, Nanos};
 use std::ops::RangeInclusive;
 
-/// What is tried as the error of a stamp, as shares of a full packet's time.
+/// What is tried as the error of a hold's stamps, as shares of a packet's time. A throttle's cut is no stamp.
 const ERRORS: [f64; 6] = [0.0, 0.003, 0.01, 0.03, 0.1, 0.3];
 
 /// Packets behind the first: in turn few, which are soon untouched, and many, which say more.
@@ -197,11 +197,12 @@ impl Ruler {
         let marks = |share: &f64| {
             let mark = |(cut, late): &(&Cut, f64)| match self.kind {
                 Kind::Hold => cut.held(*late, *share, tick),
-                _ => cut.throttled(level, *late, *share, tick),
+                _ => cut.throttled(level, *late, tick),
             };
             cuts.iter().filter_map(mark).collect::<Vec<_>>()
         };
-        let tried = ERRORS.iter().map(marks).map(|marks| (score(&marks, range), marks));
+        let errors = if self.kind == Kind::Hold { &ERRORS[..] } else { &ERRORS[..1] };
+        let tried = errors.iter().map(marks).map(|marks| (score(&marks, range), marks));
         let (_, best) = tried.max_by(|one, other| one.0.total_cmp(&other.0))?;
         crest(&best, range, seed)
     }
@@ -225,18 +226,17 @@ impl Cut {
     }
 
     /// By what a throttle of this period tells: how many came in time.
-    fn throttled(&self, period: f64, late: f64, share: f64, tick: f64) -> Option<Mark> {
+    fn throttled(&self, period: f64, late: f64, tick: f64) -> Option<Mark> {
         let room = period - self.after;
         ((self.next / period - 1.0).abs() < NEXT && self.before > 0 && room > 0.0).then(|| {
             let last = (self.before - 1) as f64;
             let packet = room / (last + 0.5);
-            let error = tick + share * packet;
             let bits = occupied(self.size);
             let all = self.before == self.others;
             Mark {
-                low: if all { 0.0 } else { (room - error).max(0.0) / (bits * (last + 1.0)) },
-                high: (room + error) / (bits * last),
-                late: (late - error).max(0.0) / packet,
+                low: if all { 0.0 } else { (room - tick).max(0.0) / (bits * (last + 1.0)) },
+                high: (room + tick) / (bits * last),
+                late: (late - tick).max(0.0) / packet,
                 packets: self.before,
             }
         })

@@ -17,6 +17,7 @@ use dwell_core::{
     run as carry,
 };
 use dwell_lab::{Lab, LabOptions};
+use dwell_net::ConnectConfig;
 use dwell_net::plugin::{Gives, Plugin};
 use dwell_net::throughput::{Order, StreamPath};
 use dwell_sim::{Scenario, SimPath};
@@ -148,7 +149,8 @@ impl Witness<'_> {
                 autotune: false,
                 window: None,
             };
-            let transfer = lab.at_source(|config| StreamPath::connect(config)?.run(&order))??;
+            let run = |config: &ConnectConfig| anyhow::Ok(StreamPath::connect(config)?.run(&order)?);
+            let transfer = lab.at_source(run)??;
             let after = counters(&mut links)?;
             let usage = before.until(&after).context("no time passed in the lab")?;
             let (report, _) = report(&transfer);
