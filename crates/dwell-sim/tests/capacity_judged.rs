@@ -68,7 +68,9 @@ fn judge(case: &Case, seed: u64) -> Judged {
     let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
     let report = method.report();
     let finding = report.finding(Quantity::NarrowLinkCapacity);
-    if std::env::var("EACH").is_ok() { println!("    {:?} {:?}", report.warnings, finding); }
+    if std::env::var("EACH").is_ok() {
+        println!("    {:?} {:?}", report.warnings, finding);
+    }
     let truth = case.mbps * 1e6;
     let estimate = match &finding {
         Finding::Value { value, .. } => *value,

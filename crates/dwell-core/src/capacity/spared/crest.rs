@@ -114,7 +114,8 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
     let drawn = interval(marks, RESAMPLES, seed, middle)?;
     let slope = Estimate { value, low: drawn.low.min(low), high: drawn.high.max(high) };
     let total: f64 = marks.iter().map(Mark::weight).sum();
-    let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART).map_or(0.0, |rival| rival.0);
+    let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART)
+        .map_or(0.0, |rival| rival.0);
     let agree = |packets: RangeInclusive<usize>| {
         let of = || marks.iter().filter(|mark| packets.contains(&mark.packets) && mark.late <= PROMPT);
         of().filter(|mark| mark.holds(value)).count() as f64 / of().count().max(1) as f64
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn most_and_narrowest_win() {
-        let marks = [mark(1.0, 2.0), mark(1.5, 1.6), mark(1.55, 3.0), mark(4.0, 5.0), mark(1.4, f64::INFINITY)];
+        let marks =
+            [mark(1.0, 2.0), mark(1.5, 1.6), mark(1.55, 3.0), mark(4.0, 5.0), mark(1.4, f64::INFINITY)];
         let crest = crest(&marks, &EVERYWHERE, 1).unwrap();
         assert!((1.55..=1.6).contains(&crest.slope.value), "{crest:?}");
         // That which has no end says nothing of where.

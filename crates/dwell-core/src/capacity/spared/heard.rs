@@ -1,10 +1,10 @@
 //! Where the receiver gathers packets: finding out how, and measuring by it.
 
+use super::SparedRuns;
 use super::crest::Crest;
 use super::ruler::Ruler;
 use super::runs::{LUMPY, lump, pace};
 use super::verdict::{narrow_link, rates_told};
-use super::SparedRuns;
 use crate::avail::chance::exponential;
 use crate::avail::stream::occupied;
 use crate::coalescence::{Coalescence, Kind};
@@ -133,7 +133,11 @@ impl SparedRuns {
         };
         let mut report = report;
         let mut slope = found.slope;
-        if found.trains < TRAINS || found.share < SHARE || found.lead < LEAD || slope.half_width() > NARROW * slope.value {
+        if found.trains < TRAINS
+            || found.share < SHARE
+            || found.lead < LEAD
+            || slope.half_width() > NARROW * slope.value
+        {
             report.warnings.push(format!(
                 "the receiver gathers packets, and cross traffic spared few of the trains that its period can measure ({} trains, \
                  {:.0} % of what could speak for it): measure again",

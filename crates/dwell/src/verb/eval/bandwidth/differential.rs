@@ -33,7 +33,12 @@ pub(super) fn differentials(cells: &[Cell]) -> Vec<Differential> {
     let mut groups: BTreeMap<Key<'_>, Vec<(f64, f64)>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.unit == Unit::Bps) {
         let (Some(found), Some(truth)) = (cell.found, cell.truth) else { continue };
-        let key = (cell.world == EvalWorld::Sim, cell.block.as_str(), cell.capacity_bps as u64, cell.method.as_str());
+        let key = (
+            cell.world == EvalWorld::Sim,
+            cell.block.as_str(),
+            cell.capacity_bps as u64,
+            cell.method.as_str(),
+        );
         groups.entry(key).or_default().push((truth.mean, found.mean));
     }
     let of = |((sim, block, capacity, method), mut points): (Key<'_>, Vec<(f64, f64)>)| {
@@ -44,7 +49,8 @@ pub(super) fn differentials(cells: &[Cell]) -> Vec<Differential> {
             .map(|two| (two[1].0 - two[0].0, two[1].1 - two[0].1))
             .filter(|step| step.0 > LEAST * capacity_bps)
             .collect();
-        let errors: Vec<f64> = steps.iter().map(|(truth, found)| (found - truth).abs() / capacity_bps).collect();
+        let errors: Vec<f64> =
+            steps.iter().map(|(truth, found)| (found - truth).abs() / capacity_bps).collect();
         Some(Differential {
             world: if sim { EvalWorld::Sim } else { EvalWorld::Lab },
             block: block.to_owned(),
@@ -73,7 +79,12 @@ mod tests {
             row.truth = Some(free * 1e6);
             row
         };
-        let all = differentials(&cells(&[at(0, 20.0, 30.0), at(1, 50.0, 60.0), at(2, 80.0, 75.0), at(3, 81.0, 20.0)]));
+        let all = differentials(&cells(&[
+            at(0, 20.0, 30.0),
+            at(1, 50.0, 60.0),
+            at(2, 80.0, 75.0),
+            at(3, 81.0, 20.0),
+        ]));
         assert_eq!((all.len(), all[0].steps), (1, 2), "{all:?}");
         assert!((all[0].ratio - 0.75).abs() < 1e-9 && (all[0].worst_error - 0.15).abs() < 1e-9, "{all:?}");
         assert!(differentials(&cells(&[at(0, 20.0, 30.0)])).is_empty());

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_tools_own_traffic_is_none_of_the_others() {
-        let text = "name = 'x'\n[[links]]\nrate = '100 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = 0.5\n";
+        let text =
+            "name = 'x'\n[[links]]\nrate = '100 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = 0.5\n";
         let scenario = Scenario::parse("x", text).unwrap();
         let count = |own, cross| LinkCount {
             link: 0,

@@ -37,7 +37,9 @@ pub(super) fn asked(scenario: &Scenario, link: usize) -> Option<f64> {
 pub(super) fn offered(rows: &[Row]) -> Vec<Offered> {
     let mut all: Vec<(EvalWorld, String, [f64; 3])> = Vec::new();
     for row in rows {
-        let Some(Met { asked_bps: Some(asked), offered_bps, span_ns, .. }) = row.met.clone() else { continue };
+        let Some(Met { asked_bps: Some(asked), offered_bps, span_ns, .. }) = row.met.clone() else {
+            continue;
+        };
         if asked == 0 {
             continue;
         }

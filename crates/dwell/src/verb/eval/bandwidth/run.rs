@@ -247,7 +247,8 @@ fn effort(usage: &Usage) -> Effort {
 fn framed(finding: &Finding, connection: &Connection) -> Finding {
     let Finding::Value { value, low, high, unit } = finding else { return finding.clone() };
     let payload = connection.segment.0.max(1) as f64;
-    let factor = (connection.segment + connection.headers + ETHERNET_OVERHEAD + INTER_FRAME_GAP).0 as f64 / payload;
+    let factor =
+        (connection.segment + connection.headers + ETHERNET_OVERHEAD + INTER_FRAME_GAP).0 as f64 / payload;
     Finding::value(value * factor, low * factor, high * factor, *unit)
 }
 

@@ -74,7 +74,8 @@ pub(super) fn sheets(cells: &[Cell]) -> Vec<Sheet> {
             ))
         });
         Sheet {
-            title: "; errors in shares of the tight link's capacity, or of that which was to be found".to_owned(),
+            title: "; errors in shares of the tight link's capacity, or of that which was to be found"
+                .to_owned(),
             heads: HEADS.to_vec(),
             notes: once(reasons),
             rows: cells.into_iter().map(line).collect(),
