@@ -13,6 +13,8 @@ pub(super) struct Mark {
     pub(super) late: f64,
     /// Packets' times that it rests on: others get into a long one sooner than into a short one.
     pub(super) packets: usize,
+    /// Of a train that was cut: the time that it had to come in, nanoseconds a bit of one of its packets.
+    pub(super) room: Option<f64>,
 }
 
 /// Of trains so large a share may be untouched.
@@ -27,11 +29,10 @@ const AROUND: RangeInclusive<f64> = 0.75..=1.02;
 /// A train so late counts a quarter, in packets' times: one over it.
 const LATE: f64 = 4.0;
 
-/// Runs that are short and long. Untouched are sooner the short ones; so where they agree much worse than the long ones, these agree on what
-/// others made of them.
-const SHORT: RangeInclusive<usize> = 1..=1;
-const LONG: RangeInclusive<usize> = 2..=usize::MAX;
-const WORSE: f64 = 0.75;
+/// What short runs say counts most: longer ones, that all have others in them, agree as well. Of a train that was cut that
+/// is clear where it was so by no more than this share of the time that one, two or three packets need.
+const FEW: f64 = 3.0;
+const CLOSELY: f64 = 1.1;
 
 /// Whatever lies farther from a crest than this share of it is another one.
 const APART: f64 = 0.08;
@@ -50,8 +51,8 @@ pub(super) struct Crest {
     pub(super) trains: usize,
     /// Nats by which that is more than for anything that lies apart.
     pub(super) lead: f64,
-    /// Whether long runs agree on it better than short ones.
-    pub(super) of_long: bool,
+    /// Share of the short runs that agree on it: the longer ones may agree on what others made of all of them.
+    pub(super) untouched: f64,
 }
 
 impl Mark {
@@ -61,6 +62,13 @@ impl Mark {
         let worth = (1.0 + UNTOUCHED * middle / (self.high - self.low)).ln();
         let trust = (1.0 + LATE * self.late).powi(-2) / self.packets.max(1) as f64;
         if worth.is_finite() { trust * worth } else { 0.0 }
+    }
+
+    /// Whether it is a run of few packets, if these need so long; of a cut one, whether it tells of the last of them.
+    fn is_short(&self, slope: f64) -> bool {
+        let Some(room) = self.room else { return self.packets == 1 };
+        let packets = (room / slope).floor();
+        (1.0..=FEW).contains(&packets) && room / slope <= CLOSELY * packets
     }
 
     fn holds(&self, slope: f64) -> bool {
@@ -116,17 +124,15 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
     let total: f64 = marks.iter().map(Mark::weight).sum();
     let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART)
         .map_or(0.0, |rival| rival.0);
-    let agree = |packets: RangeInclusive<usize>| {
-        let of = || marks.iter().filter(|mark| packets.contains(&mark.packets) && mark.late <= PROMPT);
-        of().filter(|mark| mark.holds(value)).count() as f64 / of().count().max(1) as f64
-    };
+    let short: Vec<&Mark> = marks.iter().filter(|mark| mark.late <= PROMPT && mark.is_short(value)).collect();
+    let agreeing = short.iter().filter(|mark| mark.holds(value)).count();
     Some(Crest {
         slope: slope.widened(small_sample_factor(trains).min(10.0)),
         score,
         share: score / total,
         trains,
         lead: score - rival,
-        of_long: agree(SHORT) < WORSE * agree(LONG),
+        untouched: agreeing as f64 / short.len().max(1) as f64,
     })
 }
 
@@ -138,7 +144,7 @@ mod tests {
     const EVERYWHERE: RangeInclusive<f64> = 0.0..=f64::INFINITY;
 
     fn mark(low: f64, high: f64) -> Mark {
-        Mark { low, high, late: 0.1, packets: 1 }
+        Mark { low, high, late: 0.1, packets: 1, room: None }
     }
 
     #[test]

@@ -221,6 +221,7 @@ impl Cut {
                 high: (lasting + error) / bits,
                 late: (late - error).max(0.0) / packet,
                 packets: self.before,
+                room: None,
             }
         })
     }
@@ -238,6 +239,7 @@ impl Cut {
                 high: (room + tick) / (bits * last),
                 late: (late - tick).max(0.0) / packet,
                 packets: self.before,
+                room: Some(room / bits),
             }
         })
     }
