@@ -64,7 +64,7 @@ pub(crate) enum CapacityMethod {
 
 impl CapacityMethod {
     /// Its name in the book, in JSON and on the command line.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SparedRuns => SparedRuns::NAME,
             Self::EndLink => EndLink::NAME,
@@ -90,7 +90,17 @@ impl CapacityMethod {
         }
     }
 
-    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// The link that it is about.
+    pub(crate) const fn quantity(self) -> Quantity {
+        match self {
+            Self::EndLink => Quantity::EndLinkCapacity,
+            Self::ShaperProbe => Quantity::TokenRate,
+            _ => Quantity::NarrowLinkCapacity,
+        }
+    }
+
+    /// Ready to probe a path of which so much is known.
+    pub(crate) fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
         match self {
             Self::SparedRuns => {
                 Box::new(SparedRuns::new(spared::Config { seed, ..spared::Config::default() }, facts))
@@ -154,18 +164,9 @@ impl Capacity {
         finished.report(self.method.stage())
     }
 
-    /// The link that the method is about.
-    const fn quantity(&self) -> Quantity {
-        match self.method {
-            CapacityMethod::EndLink => Quantity::EndLinkCapacity,
-            CapacityMethod::ShaperProbe => Quantity::TokenRate,
-            _ => Quantity::NarrowLinkCapacity,
-        }
-    }
-
     /// The capacity that was found, and what full packets get of it at the IP layer.
     fn layers(&self, finished: &Finished) -> Option<(BitRate, BitRate)> {
-        let bps = self.report(finished)?.finding(self.quantity()).estimate()?;
+        let bps = self.report(finished)?.finding(self.method.quantity()).estimate()?;
         let rate = BitRate(bps.round() as u64);
         Some((rate, at_ip_layer(rate, finished.facts.max_size)))
     }
@@ -232,7 +233,7 @@ impl Measuring for Capacity {
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
         let Some(report) = self.report(finished) else { return ("nothing was measured".into(), Vec::new()) };
-        let finding = report.finding(self.quantity());
+        let finding = report.finding(self.method.quantity());
         let [found, _] = cells(&finding);
         let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
         if self.method == CapacityMethod::EndLink {
