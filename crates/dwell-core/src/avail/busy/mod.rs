@@ -23,7 +23,7 @@ mod waiting;
 use super::chance::exponential;
 use super::search::{Search, Verdict};
 use super::stream::{Passed, first, occupied, passed, spacings, stream, vantage};
-use crate::capacity::shaper_probe::{Fall, fall};
+use crate::capacity::fall::{Fall, fall};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -110,7 +110,7 @@ enum Round {
     Pace(usize),
     /// Trains at the pace.
     Full,
-    /// One long burst, where all came as it was sent: a token bucket would be empty before its end.
+    /// One long burst, where all came as it was sent, or none came whole: a token bucket would be empty before its end.
     Deep,
     /// More of them, where traffic comes in bursts.
     More,
@@ -306,6 +306,13 @@ impl Busy {
         (Round::Pace(packets), Some(fleet))
     }
 
+    /// A burst that would empty a token bucket, while there are packets left.
+    fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
+        let packets = self.config.packets.saturating_sub(self.sent).max(DEEP);
+        let burst = Train::burst(self.facts.max_size, packets);
+        (Round::Deep, Some(self.departures(&burst, 1, plan::PAUSE, plan::PAUSE)))
+    }
+
     /// What is to be done after a round: the next, and its trains unless it has none.
     fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
@@ -316,7 +323,7 @@ impl Busy {
             }
             Round::Pace(_) => match self.pace() {
                 Some(gap) => (Round::Full, self.headed(FULL * gap, |plan| plan.full)),
-                None => end,
+                None => self.deep(),
             },
             // They came in longer batches than bursts did.
             Round::Full if self.batch > self.planned && !self.again => {
@@ -324,11 +331,7 @@ impl Busy {
                 self.full.clear();
                 (Round::Full, self.pace().and_then(|gap| self.headed(FULL * gap, |plan| plan.full)))
             }
-            Round::Full if self.as_made() => {
-                let packets = self.config.packets.saturating_sub(self.sent).max(DEEP);
-                let burst = Train::burst(self.facts.max_size, packets);
-                (Round::Deep, Some(self.departures(&burst, 1, plan::PAUSE, plan::PAUSE)))
-            }
+            Round::Full if self.as_made() || self.full.is_empty() => self.deep(),
             Round::Deep => end,
             Round::Full if self.own().is_some() && bursty(&self.full) => {
                 let more = |plan: &Plan| plan.near.iter().sum();
@@ -423,20 +426,21 @@ impl Method for Busy {
         if self.lossy > 0 {
             report
                 .warnings
-                .push(format!("{} of {} trains lost packets and were not used", self.lossy, self.seen));
+                .push(format!("{} of {} trains lost packets, or came in another order than they were sent in, and were not used", self.lossy, self.seen));
         }
         let rate = |per_packet: f64| (per_packet * self.bits() * 1e9).max(0.0);
         let span = self.span.as_f64();
+        if let Some(fall) = self.fall {
+            let why = format!("{}: what is free is no more than the rate of that bucket", fall.reason());
+            let token = rate(1.0 / fall.after);
+            return report
+                .with(Quantity::AveragingTime, Finding::nanos(span, span, span))
+                .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why.clone()))
+                .limited(Limit::TokenBucket, why);
+        }
         if self.as_made() {
             let slowest = self.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-            if let Some(fall) = self.fall {
-                let why = "the first packets of a burst pass faster than all that follow: what is free is no more than the rate of that bucket";
-                let token = rate(1.0 / fall.after);
-                return report
-                    .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why))
-                    .limited(Limit::TokenBucket, why);
-            }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / slowest);
             return report
