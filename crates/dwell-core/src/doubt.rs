@@ -12,7 +12,7 @@ use crate::unit::Nanos;
 const FEW: f64 = 0.01;
 
 /// So many trains at least lie on either side of a jump of their delays.
-const BESIDE: usize = 8;
+const BESIDE: usize = 4;
 
 /// A jump is so many times as high as the delays spread on either side of it, from the first tenth to the last,
 const HIGHER: f64 = 3.0;

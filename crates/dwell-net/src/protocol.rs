@@ -407,7 +407,7 @@ mod tests {
             let trains: Vec<_> = trains.iter().map(|(size, pause, n)| (*size, *pause, usize::from(*n))).collect();
             let fleet = announcement(&trains);
             let _ = Limits::default().admit(&fleet, Direction::Forward);
-            let _ = crate::prober::Expectation::of(&fleet.fleet, Direction::Forward, 7, Nanos(-1));
+            let _ = prober::Expectation::of(&fleet.fleet, Direction::Forward, 7, Nanos(-1));
         }
     }
 }

@@ -16,7 +16,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// The macro writes the socket options that nix does not have.
 #[allow(unsafe_code, missing_docs, clippy::undocumented_unsafe_blocks)]
 mod option {
-    use nix::{libc, setsockopt_impl, sockopt_impl};
+    use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
     sockopt_impl!(MtuDiscover4, SetOnly, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::c_int);
     sockopt_impl!(MtuDiscover6, SetOnly, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::c_int);
     sockopt_impl!(AttachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, libc::sock_fprog);

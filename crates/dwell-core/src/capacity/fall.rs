@@ -17,13 +17,15 @@ pub(super) const GAMMA: f64 = 1.1;
 pub(super) const FASTER: f64 = 1.05;
 
 /// So many packets must have passed a policer after its first loss.
-const STEPS: usize = 16;
+const STEPS: usize = 12;
 
 /// It lets pass each so-many-th at least: of fewer losses nothing can be said.
 const STEP: f64 = 1.5;
 
-/// The steps between packets that passed vary by less than this share of what they would if each were lost by chance.
-const REGULAR: f64 = 0.4;
+/// The steps between packets that passed vary by less than this share of what they would if each were lost by chance, or by
+/// no more than a rate that is no whole part of the sender's makes them vary.
+const REGULAR: f64 = 0.1;
+const ROUNDED: f64 = 0.3;
 
 /// Where nothing waits, packets come as far apart after the fall as before it, each lost one counted, within this factor.
 const ALIKE: f64 = 1.25;
@@ -67,7 +69,7 @@ fn policed(passed: &[Passed]) -> Option<Fall> {
     let squares: Vec<f64> = steps.iter().map(|one| (one - step).powi(2)).collect();
     let after = pace(rest)?;
     let before = pace(&[*first, rest[0]])?;
-    let regular = mean(&squares)? < REGULAR * step * (step - 1.0);
+    let regular = mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0));
     (regular && before < after * ALIKE && after < before * ALIKE).then(|| Fall {
         before: after,
         after: after * step,

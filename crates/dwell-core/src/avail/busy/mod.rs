@@ -308,7 +308,9 @@ impl Busy {
 
     /// A burst that would empty a token bucket, while there are packets left.
     fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
-        let packets = self.config.packets.saturating_sub(self.sent).max(DEEP);
+        // Where packets were lost, so that nothing else can be told, as many as all others.
+        let least = if self.lossy > 0 { self.config.packets } else { DEEP };
+        let packets = self.config.packets.saturating_sub(self.sent).max(least);
         let burst = Train::burst(self.facts.max_size, packets);
         (Round::Deep, Some(self.departures(&burst, 1, plan::PAUSE, plan::PAUSE)))
     }
@@ -441,6 +443,10 @@ impl Method for Busy {
         if self.as_made() {
             let slowest = self.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+            if self.lossy > 0 {
+                let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
+                return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+            }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / slowest);
             return report
