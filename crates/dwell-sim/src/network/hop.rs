@@ -111,6 +111,7 @@ pub(super) struct Hop {
     /// When the next packet's first bit may go.
     free: Picos,
     bucket: Option<Bucket>,
+    policer: Option<Bucket>,
     /// When the last packet that went on reached the far end: none may overtake it.
     last_exit: Picos,
     /// Packets waiting, first come, first served: when each begins to be sent, and its size.
@@ -154,6 +155,7 @@ impl Hop {
             probe_arrivals: VecDeque::new(),
             free: 0,
             bucket: link.shaper.as_ref().map(Bucket::new),
+            policer: link.policer.as_ref().map(Bucket::policing),
             last_exit: 0,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -180,7 +182,7 @@ impl Hop {
         let longest = self.sources.iter().map(|source| self.busy(source.largest)).max()?;
         let leaves_here = self.sources.iter().all(|source| source.hops == 1);
         // A bucket that was emptied long ago may not be full yet.
-        (leaves_here && self.bucket.is_none() && self.load < 0.95)
+        (leaves_here && self.bucket.is_none() && self.policer.is_none() && self.load < 0.95)
             .then(|| (20.0 * longest as f64 / (1.0 - self.load.sqrt()).powi(2)) as Picos)
     }
 
@@ -315,6 +317,10 @@ impl Hop {
         self.packets += 1;
         if arrival.size > self.largest {
             return self.drop(&arrival, arrival.at, WhyLost::TooBig, exits);
+        }
+        let size = self.link.framing.padded(arrival.size);
+        if self.policer.as_mut().is_some_and(|policer| !policer.admits(arrival.at, size)) {
+            return self.drop(&arrival, arrival.at, WhyLost::Policed, exits);
         }
         if self.backlog.is_some() {
             return self.take_turn(arrival, exits);

@@ -104,6 +104,8 @@ pub enum WhyLost {
     Damaged,
     /// It was larger than the link carries.
     TooBig,
+    /// It was more than a policer lets pass.
+    Policed,
 }
 
 /// One direction of a path, with its cross traffic; time starts at zero with empty queues.

@@ -22,20 +22,25 @@ impl Busy {
         if self.lossy > 0 {
             report
                 .warnings
-                .push(format!("{} of {} trains lost packets and were not used", self.lossy, self.seen));
+                .push(format!("{} of {} trains lost packets, or came in another order than they were sent in, and were not used", self.lossy, self.seen));
         }
         let rate = |per_packet: f64| (per_packet * self.sending.bits() * 1e9).max(0.0);
         let span = self.sending.span.as_f64();
+        if let Some(fall) = self.fall {
+            let why = format!("{}: what is free is no more than the rate of that bucket", fall.reason());
+            let token = rate(1.0 / fall.after);
+            return report
+                .with(Quantity::AveragingTime, Finding::nanos(span, span, span))
+                .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why.clone()))
+                .limited(Limit::TokenBucket, why);
+        }
         if self.as_made() {
             let slowest =
                 self.samples.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-            if let Some(fall) = self.fall {
-                let why = "the first packets of a burst pass faster than all that follow: what is free is no more than the rate of that bucket";
-                let token = rate(1.0 / fall.after);
-                return report
-                    .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why))
-                    .limited(Limit::TokenBucket, why);
+            if self.lossy > 0 {
+                let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
+                return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
             }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / slowest);

@@ -26,7 +26,7 @@ mod unparted;
 mod waiting;
 
 use super::stream::{first, passed, spacings, vantage};
-use crate::capacity::shaper_probe::{Fall, fall};
+use crate::capacity::fall::{Fall, fall};
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::train::{Observation, PathFacts};

@@ -42,7 +42,7 @@ pub(super) enum Round {
     Pace(usize),
     /// Trains at the pace.
     Full,
-    /// One long burst, where all came as it was sent: a token bucket would be empty before its end.
+    /// One long burst, where all came as it was sent, or none came whole: a token bucket would be empty before its end.
     Deep,
     /// More of them, where traffic comes in bursts: how often before.
     More(usize),
@@ -65,6 +65,7 @@ impl Busy {
             {
                 self.pace(packets * LONGER)
             }
+            Round::Pace(_) if self.samples.pace().is_none() => self.deep(),
             Round::Pace(_) => self.full(Round::Full, |plan| plan.full),
             // They came in longer batches than bursts did.
             Round::Full if self.samples.batch > self.planned && !self.again => {
@@ -72,10 +73,7 @@ impl Busy {
                 self.samples.full.clear();
                 self.full(Round::Full, |plan| plan.full)
             }
-            Round::Full if self.as_made() => {
-                let packets = self.config.packets.saturating_sub(self.sending.packets).max(DEEP);
-                (Round::Deep, Some(self.sending.bursts(packets, 1)))
-            }
+            Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),
             Round::Deep => end,
             Round::Full if self.samples.bursty() => self.more(0),
             Round::Full => self.nearer(0),
@@ -121,6 +119,14 @@ impl Busy {
     fn full(&mut self, round: Round, part: impl Fn(&Plan) -> usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
         (round, Some(self.headed(pace, FULL * pace, FULL_HEAD, part)))
+    }
+
+    /// A burst that would empty a token bucket, while there are packets left.
+    fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
+        // Where packets were lost, so that nothing else can be told, as many as all others.
+        let least = if self.lossy > 0 { self.config.packets } else { DEEP };
+        let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
+        (Round::Deep, Some(self.sending.bursts(packets, 1)))
     }
 
     /// More trains at the pace, as many as would have come at other spacings.

@@ -78,7 +78,8 @@ mod tests {
     use super::*;
 
     fn train(stamps: &[f64]) -> Vec<Passed> {
-        stamps.iter().enumerate().map(|(i, came)| Passed { sent: 10.0 * i as f64, came: *came }).collect()
+        let passed = |(i, came): (usize, &f64)| Passed { number: i, sent: 10.0 * i as f64, came: *came };
+        stamps.iter().enumerate().map(passed).collect()
     }
 
     #[test]

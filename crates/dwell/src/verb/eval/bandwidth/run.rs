@@ -153,7 +153,7 @@ impl Witness<'_> {
             let transfer = lab.at_source(run)??;
             let after = counters(&mut links)?;
             let usage = before.until(&after).context("no time passed in the lab")?;
-            let (report, _) = report(&transfer);
+            let report = report(&transfer);
             let measured = Measured {
                 method: Own::Tcp.name().to_owned(),
                 stamps: report.stamps,
