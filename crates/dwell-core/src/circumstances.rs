@@ -83,7 +83,11 @@ mod tests {
             sent: Stamps { application: Nanos(at), kernel: None, hardware: None },
             arrival: None,
         };
-        let train = |at| Observation { direction: Direction::Forward, fates: vec![fate(at), fate(at + 30)] };
+        let train = |at| Observation {
+            direction: Direction::Forward,
+            fates: vec![fate(at), fate(at + 30)],
+            overflowed: 0,
+        };
         let mut circumstances = Circumstances::default();
         circumstances.note_idle(&[train(0), train(1_030), train(2_060)]);
         assert_eq!(circumstances.idle_before_probe, Some(Nanos(1_000)));

@@ -15,6 +15,7 @@ pub mod capacity;
 pub mod capture;
 
 pub mod delay;
+pub mod doubt;
 
 pub mod echo;
 

@@ -124,6 +124,14 @@ pub struct Observation {
     pub direction: Direction,
     /// Packet by packet, in the order of sending.
     pub fates: Vec<Fate>,
+    /// Of those that were lost, how many the receiver's own socket had no room for. What is counted of a fleet is laid
+    /// on its losses in their order.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overflowed: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Observation {

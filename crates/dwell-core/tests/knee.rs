@@ -114,7 +114,7 @@ impl Host {
                 }),
             }
         });
-        Observation { direction: Direction::Forward, fates: fates.collect() }
+        Observation { direction: Direction::Forward, fates: fates.collect(), overflowed: 0 }
     }
 
     fn true_quantile(&mut self, p: f64) -> f64 {
@@ -348,7 +348,7 @@ proptest! {
                 Fate { packet, sent: application_stamp(Nanos(a)), arrival: arrival(c, 0) },
                 Fate { packet, sent: application_stamp(Nanos(b)), arrival: arrival(d, u32::from(order)) },
             ];
-            knee.see(&Observation { direction: Direction::Forward, fates });
+            knee.see(&Observation { direction: Direction::Forward, fates, overflowed: 0 });
         }
         let _ = knee.next();
         let _ = knee.report();

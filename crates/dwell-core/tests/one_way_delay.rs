@@ -96,7 +96,7 @@ impl Path for Link {
                     copies: 1,
                 }),
             };
-            Passage { observation: Observation { direction, fates: vec![fate] }, truth: None }
+            Passage { observation: Observation { direction, fates: vec![fate], overflowed: 0 }, truth: None }
         };
         Ok(fleet.iter().map(&mut carry).collect())
     }
@@ -210,7 +210,7 @@ proptest! {
                 sent: stamps(a, Some(b)),
                 arrival: kept.then(|| Arrival { stamps: stamps(c, d), order: 0, copies: 1 }),
             };
-            method.see(&Observation { direction, fates: vec![fate] });
+            method.see(&Observation { direction, fates: vec![fate], overflowed: 0 });
         }
         let _ = method.report();
     }

@@ -11,7 +11,7 @@ use crate::reception::{GLANCE, Receives, Reception, ReceptionConfig, ReceptionEv
 use crate::session::Session;
 use crate::socket::ProbeSocket;
 use crate::throughput::{self, Arrivals};
-use dwell_core::{Direction, Nanos};
+use dwell_core::{Bytes, Direction, Nanos};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub struct AgentConfig {
     pub limits: Limits,
     /// How long the receiving thread is busy between its read and its stamp: a slow application, for testbeds.
     pub before_stamp: Nanos,
+    /// What may wait for the receiving thread at most: a host short of memory, for testbeds. `None`: as much as the kernel
+    /// grants.
+    pub queue: Option<Bytes>,
     /// Core that receiving threads are pinned to.
     pub core: Option<usize>,
     /// Whether receiving threads ask for real-time priority.
@@ -54,6 +57,7 @@ impl AgentConfig {
             peers_file: None,
             limits: Limits::default(),
             before_stamp: Nanos::ZERO,
+            queue: None,
             core: None,
             real_time: false,
             on_event: Arc::new(|_| {}),

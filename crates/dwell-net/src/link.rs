@@ -9,7 +9,7 @@ use crate::live::ConnectConfig;
 use crate::live_error::{ConnectError, Host, LiveError};
 use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};
-use crate::prober::{Deadline, Endpoint, Expectation, Placement, Prober, Seen};
+use crate::prober::{Arrived, Deadline, Endpoint, Expectation, Placement, Prober, Seen};
 use crate::protocol::{Announcement, ClockReading, Limits, Reply, Request};
 use crate::socket::ProbeSocket;
 use dwell_core::{Arrival, Departure, Direction, Fate, HostFacts, Nanos, Observation, Passage, Stamps};
@@ -150,10 +150,11 @@ impl Link {
         std::thread::sleep(Duration::from_nanos(wait.0.unsigned_abs()));
         self.allowance.enter(now + wait, &self.limits, &announcement);
         self.next += packets as u32;
-        let (sent, seen) = match direction {
+        let (sent, arrived) = match direction {
             Direction::Forward => self.forward(announcement)?,
             Direction::Reverse => self.reverse(announcement)?,
         };
+        let seen = &arrived.seen;
         if sent.len() != packets || seen.len() != packets {
             let told =
                 format!("it told of {} and {} packets where {packets} were sent", sent.len(), seen.len());
@@ -166,13 +167,10 @@ impl Link {
         };
         senders.note(&sent);
         receivers.note(received);
-        Ok(passages(fleet, &sent, &seen))
+        Ok(passages(fleet, &sent, &arrived))
     }
 
-    fn forward(
-        &mut self,
-        announcement: Announcement,
-    ) -> Result<(Vec<Stamps>, Vec<Option<Seen>>), CarryError> {
+    fn forward(&mut self, announcement: Announcement) -> Result<(Vec<Stamps>, Arrived), CarryError> {
         let Announcement { first, grace, .. } = announcement;
         let quiet = Expectation::of(&announcement.fleet, Direction::Forward, first, grace).quiet;
         let request = Request::Forward(announcement);
@@ -188,16 +186,13 @@ impl Link {
         self.channel.send(&Request::Sent).map_err(CarryError::Midway)?;
         let patience = Duration::from_nanos((grace + quiet).0.unsigned_abs()) + CONTROL_PATIENCE;
         let reply = self.channel.receive(patience).map_err(CarryError::Midway)?;
-        let Reply::Arrived { seen, clock } = reply else { return Err(denied(reply)) };
+        let Reply::Arrived { arrived, clock } = reply else { return Err(denied(reply)) };
         let sent = sent.and_then(|sent| sent).map_err(|error| CarryError::Live(LiveError::Near(error)))?;
         self.check_clocks(clock)?;
-        Ok((sent, seen))
+        Ok((sent, arrived))
     }
 
-    fn reverse(
-        &mut self,
-        announcement: Announcement,
-    ) -> Result<(Vec<Stamps>, Vec<Option<Seen>>), CarryError> {
+    fn reverse(&mut self, announcement: Announcement) -> Result<(Vec<Stamps>, Arrived), CarryError> {
         let Announcement { first, grace, ref fleet } = announcement;
         let expectation = Expectation::of(fleet, Direction::Reverse, first, grace);
         let planned = Duration::from_nanos(crate::protocol::duration(fleet).0.unsigned_abs());
@@ -218,9 +213,9 @@ impl Link {
         // A restarted agent shows itself only here, and to ask for the same fleet again does no harm.
         let reply = reply.map_err(CarryError::BeforeStart)?;
         let Reply::Departed { sent, clock } = reply else { return Err(denied(reply)) };
-        let seen = seen.map_err(|error| CarryError::Live(LiveError::Near(error)))?;
+        let arrived = seen.map_err(|error| CarryError::Live(LiveError::Near(error)))?;
         self.check_clocks(clock)?;
-        Ok((sent, seen))
+        Ok((sent, arrived))
     }
 
     /// Both clocks must be what they were at the last fleet. A step is told once: what comes after it is whole again.
@@ -341,13 +336,16 @@ fn denied(reply: Reply) -> CarryError {
 }
 
 /// Puts together what both ends tell of a fleet.
-fn passages(fleet: &[Departure], sent: &[Stamps], seen: &[Option<Seen>]) -> Vec<Passage> {
-    let mut from = 0;
+fn passages(fleet: &[Departure], sent: &[Stamps], arrived: &Arrived) -> Vec<Passage> {
+    let (mut from, mut overflowed) = (0, arrived.overflowed);
     let passage = |departure: &Departure| {
         let packets = &departure.train.packets;
         let of_train = from..from + packets.len();
         from = of_train.end;
-        let seen = &seen[of_train.clone()];
+        let seen = &arrived.seen[of_train.clone()];
+        let lost = seen.iter().filter(|seen| seen.is_none()).count() as u32;
+        let own = overflowed.min(lost);
+        overflowed -= own;
         let mut orders: Vec<u32> = seen.iter().flatten().map(|one| one.order).collect();
         orders.sort_unstable();
         let place = |one: &Seen| orders.partition_point(|order| *order < one.order) as u32;
@@ -356,7 +354,8 @@ fn passages(fleet: &[Departure], sent: &[Stamps], seen: &[Option<Seen>]) -> Vec<
             sent: *sent,
             arrival: seen.map(|one| Arrival { stamps: one.stamps, order: place(&one), copies: one.copies }),
         });
-        let observation = Observation { direction: departure.train.direction, fates: fates.collect() };
+        let observation =
+            Observation { direction: departure.train.direction, fates: fates.collect(), overflowed: own };
         Passage { observation, truth: None }
     };
     fleet.iter().map(passage).collect()

@@ -23,6 +23,15 @@ pub struct Seen {
     pub copies: u32,
 }
 
+/// How a fleet arrived.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrived {
+    /// Packet by packet, in the order of sending; `None`: it did not.
+    pub seen: Vec<Option<Seen>>,
+    /// Packets that came meanwhile and for which the socket had no room.
+    pub overflowed: u32,
+}
+
 /// What to expect, and how long.
 #[derive(Copy, Clone, Debug)]
 pub struct Expectation {
@@ -182,7 +191,8 @@ impl Endpoint {
         expect: &Expectation,
         deadline: &Deadline,
         ready: impl FnOnce(),
-    ) -> io::Result<Vec<Option<Seen>>> {
+    ) -> io::Result<Arrived> {
+        let overflowed = self.socket.overflowed();
         let mut seen = vec![None; expect.count];
         let mut order = 0;
         let mut start = [0; HEADER];
@@ -199,7 +209,7 @@ impl Endpoint {
             let sequence = self.seal.open(&start, packet.length, expect.direction);
             note(&mut seen, &mut order, sequence, expect.first, packet.stamps);
         }
-        Ok(seen)
+        Ok(Arrived { seen, overflowed: self.socket.overflowed().wrapping_sub(overflowed) })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is said on the control channel. After a greeting that all versions understand come frames: a length of four
 //! bytes, little endian, then one message in postcard's form.
 
-use crate::prober::Seen;
+use crate::prober;
 use crate::throughput::{Order, Side};
 use dwell_core::{Departure, Direction, HostFacts, Nanos, Stamps};
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 /// Version of the protocol that this program speaks.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// The first bytes on a channel in each direction: `DWELL`, a zero, and the version, big endian. These eight bytes
 /// keep their form in all versions.
@@ -143,8 +143,8 @@ pub enum Reply {
     Ready,
     /// What became of the announced fleet.
     Arrived {
-        /// Packet by packet, in the order of sending.
-        seen: Vec<Option<Seen>>,
+        /// How.
+        arrived: prober::Arrived,
         /// The agent's clock.
         clock: ClockReading,
     },
@@ -407,7 +407,7 @@ mod tests {
             let trains: Vec<_> = trains.iter().map(|(size, pause, n)| (*size, *pause, usize::from(*n))).collect();
             let fleet = announcement(&trains);
             let _ = Limits::default().admit(&fleet, Direction::Forward);
-            let _ = crate::prober::Expectation::of(&fleet.fleet, Direction::Forward, 7, Nanos(-1));
+            let _ = prober::Expectation::of(&fleet.fleet, Direction::Forward, 7, Nanos(-1));
         }
     }
 }

@@ -102,6 +102,7 @@ impl<'a> Session<'a> {
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
         facts::ask_for_hardware_stamps(self.local.ip());
         let socket = ProbeSocket::bind_shared(self.local)?;
+        self.agent.config().queue.map_or(Ok(()), |queue| socket.limit_queue(queue))?;
         socket.connect(address)?;
         let endpoint = Endpoint {
             socket,
@@ -181,8 +182,8 @@ impl<'a> Session<'a> {
         deadline.set(if matches!(sent, Ok(Request::Sent)) { grace } else { Nanos::ZERO });
         let seen = seen.wait();
         match (sent?, seen) {
-            (Request::Sent, Ok(Ok(seen))) => {
-                Ok(Ok(channel.send(&Reply::Arrived { seen, clock: ClockReading::now() })?))
+            (Request::Sent, Ok(Ok(arrived))) => {
+                Ok(Ok(channel.send(&Reply::Arrived { arrived, clock: ClockReading::now() })?))
             }
             (Request::Sent, Ok(Err(error)) | Err(error)) => Ok(Err(Refusal::Failed(error.to_string()))),
             _ => Err(ChannelError::Protocol("it did not say that the announced fleet was sent".to_owned())),

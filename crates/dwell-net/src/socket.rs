@@ -2,11 +2,11 @@
 
 use crate::stamped;
 pub use crate::stamped::{DepartureStamp, Received};
-use dwell_core::Nanos;
+use dwell_core::{Bytes, Nanos};
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, MultiHeaders, SockFlag, SockProtocol, SockType, SockaddrStorage, bind, connect,
-    getsockname, sendmmsg, sendto, setsockopt, socket, sockopt,
+    getsockname, getsockopt, sendmmsg, sendto, setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 use std::io::{self, IoSlice};
@@ -16,14 +16,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// The macro writes the socket options that nix does not have.
 #[allow(unsafe_code, missing_docs, clippy::undocumented_unsafe_blocks)]
 mod option {
-    use nix::{libc, setsockopt_impl, sockopt_impl};
+    use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
     sockopt_impl!(MtuDiscover4, SetOnly, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::c_int);
     sockopt_impl!(MtuDiscover6, SetOnly, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::c_int);
     sockopt_impl!(AttachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, libc::sock_fprog);
+    sockopt_impl!(MemoryInfo, GetOnly, libc::SOL_SOCKET, libc::SO_MEMINFO, super::Memory);
 }
 
 /// Bytes that the kernel may queue on a socket for a thread that was kept from running.
 const QUEUE: usize = 4 << 20;
+
+/// What the kernel tells of a socket's memory (linux/sock_diag.h), the packets last for which there was none.
+type Memory = [u32; 9];
 
 /// A UDP socket for probes. Its packets are never fragmented, on no stretch of the path.
 pub struct ProbeSocket {
@@ -107,6 +111,20 @@ impl ProbeSocket {
     /// The operating system's, such as no route.
     pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
         Ok(connect(self.fd.as_raw_fd(), &SockaddrStorage::from(peer))?)
+    }
+
+    /// Lets no more than so many bytes wait to be read, as the kernel counts them.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn limit_queue(&self, queue: Bytes) -> io::Result<()> {
+        Ok(setsockopt(&self.fd, sockopt::RcvBuf, &(queue.0 as usize))?)
+    }
+
+    /// Packets that came and for which there was no room, from the beginning; zero where the kernel does not tell.
+    #[must_use]
+    pub fn overflowed(&self) -> u32 {
+        getsockopt(&self.fd, option::MemoryInfo).map_or(0, |memory: Memory| memory[8])
     }
 
     /// Where it is bound.

@@ -1,8 +1,9 @@
 //! TCP connections for data and udpst over the loopback, in good conditions and in bad. Bounds are those that hold on a
 //! loaded machine.
 
+use dwell_core::limit::Limit;
 use dwell_core::throughput::udpst::{Parameters, capacity};
-use dwell_core::throughput::verdict::{Limit, verdict};
+use dwell_core::throughput::verdict::verdict;
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_net::throughput::udpst::{UdpstConfig, UdpstError, UdpstServer, UdpstServerConfig, measure};
 use dwell_net::throughput::{Order, StreamError, StreamPath};

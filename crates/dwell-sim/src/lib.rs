@@ -33,7 +33,9 @@ mod times;
 mod traffic;
 
 pub use clock::Clock;
-pub use link::{Balance, Discipline, Framing, LinkSpec, Node, QueueLimit, Reordering, RouterSpec, Shaper};
+pub use link::{
+    Balance, Discipline, Framing, LinkSpec, Node, Policer, QueueLimit, Reordering, RouterSpec, Shaper,
+};
 pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};
 pub use scenario::{

@@ -5,7 +5,7 @@ mod discipline;
 mod node;
 
 pub use bundle::Balance;
-pub use discipline::{Discipline, Reordering, Shaper};
+pub use discipline::{Discipline, Policer, Reordering, Shaper};
 pub use node::{Node, RouterSpec};
 
 use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
@@ -38,6 +38,9 @@ pub struct LinkSpec {
     /// Holds packets back that would go over a rate, besides the link's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
+    /// Drops packets that would go over a rate, before they come to the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
     /// Largest IP packet that passes; a larger one is lost without a word. Without it, as large as the path's.
     #[serde(with = "quantity_text::some_size", default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
@@ -82,6 +85,7 @@ impl LinkSpec {
             queue: QueueLimit::default(),
             discipline: Discipline::default(),
             shaper: None,
+            policer: None,
             mtu: None,
             framing: Framing::default(),
             loss: 0.0,
@@ -99,6 +103,13 @@ impl LinkSpec {
     #[must_use]
     pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {
         Self { parallel, balance, ..Self::new(None) }
+    }
+
+    /// The least rate of the token buckets before it, where there are any.
+    #[must_use]
+    pub fn tokens(&self) -> Option<BitRate> {
+        let shaper = self.shaper.map(|shaper| shaper.rate);
+        shaper.into_iter().chain(self.policer.map(|policer| policer.rate)).min()
     }
 }
 

@@ -330,6 +330,9 @@ impl Way {
                 }
             }));
         }
-        Passage { observation: Observation { direction: train.direction, fates }, truth: Some(truth) }
+        Passage {
+            observation: Observation { direction: train.direction, fates, overflowed: 0 },
+            truth: Some(truth),
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::{
-    Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Network, Offered, Outcome, QueueLimit,
-    Reordering, Shaper, Times, WhyLost,
+    Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Network, Offered, Outcome, Policer,
+    QueueLimit, Reordering, Shaper, Times, WhyLost,
 };
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
@@ -171,6 +171,28 @@ fn a_token_bucket_lets_a_burst_pass_at_its_peak_and_the_rest_at_its_rate() {
     // Without a peak the burst goes at the link's rate.
     let at = burst(LinkSpec { shaper: Some(Shaper { peak: None, ..shaper }), ..link() }, 10, 1_000);
     assert_eq!(at[..6], [80_000, 160_000, 240_000, 320_000, 400_000, 880_000]);
+}
+
+#[test]
+fn a_policer_drops_what_comes_too_fast_and_delays_nothing() {
+    // Packets of 1,000 B, 80 us apart on a link of 100 Mb/s; at 10 Mb/s five of them, and every tenth after.
+    let policer = Some(Policer { rate: BitRate::from_mbps(10), burst: Bytes(5_000) });
+    let links = [link(), LinkSpec { policer, ..link() }];
+    let mut network = Network::new(&links, 1);
+    (0..100).for_each(|key| _ = network.inject(Nanos::ZERO, key, Bytes(1_000)));
+    let mut out = Vec::new();
+    network.finish(&mut out);
+    let mut passed = Vec::new();
+    for outcome in out {
+        match outcome {
+            Outcome::Leaves { key, at, .. } => {
+                assert_eq!(at, Nanos(160_000 + 80_000 * key as i64), "{key}");
+                passed.push(key);
+            }
+            Outcome::Lost { why, .. } => assert_eq!(why, WhyLost::Policed),
+        }
+    }
+    assert_eq!(passed, [0, 1, 2, 3, 4, 10, 20, 30, 40, 50, 60, 70, 80, 90]);
 }
 
 #[test]

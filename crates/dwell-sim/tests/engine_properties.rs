@@ -5,7 +5,7 @@ mod recorded;
 use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::{
     Balance, CrossKind, CrossSpec, Discipline, Framing, LinkSpec, Network, Offered, Outcome, ParetoSpec,
-    QueueLimit, Reordering, Shaper, SizeShare, Sizes, Times, WhyLost,
+    Policer, QueueLimit, Reordering, Shaper, SizeShare, Sizes, Times, WhyLost,
 };
 use proptest::prelude::*;
 
@@ -89,6 +89,7 @@ prop_compose! {
         plain in any_plain_link(most_hops),
         discipline in any_discipline(),
         shaper in prop::option::weighted(0.3, any_shaper()),
+        policer in prop::option::weighted(0.2, (ENOUGH..1_000_000_000, 1_500..20_000u64)),
         mtu in prop::option::weighted(0.2, 68..1500u64),
         duplication in prop_oneof![3 => Just(0.0), 1 => 0.0..0.5f64],
         reordering in prop::option::weighted(0.3, (0.0..0.6f64, 0..300_000i64)),
@@ -96,7 +97,8 @@ prop_compose! {
         let reordering = reordering.map(|(share, by)| Reordering { share, by: Times::Fixed(Nanos(by)) });
         // Under strict priority, overload starves the probes for ever.
         let rate = plain.rate.map(|rate| BitRate(rate.0.max(ENOUGH)));
-        LinkSpec { rate, discipline, shaper, mtu: mtu.map(Bytes), duplication, reordering, ..plain }
+        let policer = policer.map(|(rate, burst)| Policer { rate: BitRate(rate), burst: Bytes(burst) });
+        LinkSpec { rate, discipline, shaper, policer, mtu: mtu.map(Bytes), duplication, reordering, ..plain }
     }
 }
 

@@ -257,6 +257,8 @@ fn token_buckets_that_cannot_be() {
     refused(zero, 4, "links[0].shaper.rate", "1 kb/s to 1000 Gb/s");
     let short = "shaper = { rate = \"1 Mb/s\", burst = \"1525 B\" }";
     refused(short, 4, "links[0].shaper.burst", "less than one packet of the largest size (1526 B)");
+    let short = "policer = { rate = \"1 Mb/s\", burst = \"1525 B\" }";
+    refused(short, 4, "links[0].policer.burst", "less than one packet of the largest size (1526 B)");
     let asked = format!("{}\n[[links.cross]]\nkind = \"poisson\"\nload = 0.2", shaper(""));
     refused(&asked, 2, "links[0]", "asks for 200.0 % of this link");
 }

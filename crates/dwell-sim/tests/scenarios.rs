@@ -6,7 +6,7 @@ use dwell_core::{BitRate, Bytes, Nanos};
 use dwell_sim::nic::{NicChange, NicSpec};
 use dwell_sim::{
     Algorithm, Balance, BusySpec, ClockStep, CrossKind, CrossSpec, Discipline, LinkSpec, Offered, ParetoSpec,
-    Reordering, Scenario, Shaper, SizeShare, Sizes, TcpSpec, Times,
+    Policer, Reordering, Scenario, Shaper, SizeShare, Sizes, TcpSpec, Times,
 };
 use std::path::Path;
 
@@ -85,6 +85,7 @@ fn the_page_names_every_key() {
     let link = &mut all.links[0];
     link.discipline = Discipline::Priority { probes: 1 };
     link.shaper = Some(Shaper { rate: BitRate(1_000), burst: Bytes(2_000), peak: Some(BitRate(2_000)) });
+    link.policer = Some(Policer { rate: BitRate(1_000), burst: Bytes(2_000) });
     link.mtu = Some(Bytes(1_000));
     link.duplication = 0.1;
     link.reordering = Some(Reordering { share: 0.1, by: Times::default() });

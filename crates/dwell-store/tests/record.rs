@@ -47,7 +47,7 @@ fn passage(at: i64, lost: bool) -> Passage {
         stamped: Nanos(at + 4),
         waited: Nanos::ZERO,
     };
-    let observation = Observation { direction: Direction::Forward, fates: vec![fate] };
+    let observation = Observation { direction: Direction::Forward, fates: vec![fate], overflowed: 0 };
     Passage { observation, truth: Some(vec![(!lost).then_some(truth)]) }
 }
 

@@ -5,6 +5,7 @@ use crate::screen::Progress;
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
+use dwell_core::doubt::Doubts;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
 use dwell_core::truth::Usage;
 use dwell_core::{
@@ -120,11 +121,12 @@ impl Run {
         let limit = self.facts.end_link.map(|capacity| LoadLimit { share: self.share, capacity });
         let (writer, seen, progress) = (&mut self.writer, &mut self.seen, &self.progress);
         let mut unwritten = None;
-        let mut probes = 0u64;
+        let (mut probes, mut doubts) = (0u64, Doubts::default());
         progress.say(format!("{stage}: first probes"));
         let before = self.world.reading()?;
         let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             probes += 1;
+            doubts.see(&passage.observation);
             progress.say(format!("{stage}: {probes} probes"));
             if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
                 unwritten = writer.push(stage, passage.clone()).err();
@@ -137,7 +139,7 @@ impl Run {
         if let Some(error) = unwritten {
             return Err(error.into());
         }
-        let report = method.report();
+        let report = doubts.raise(method.report());
         self.found.push(Found { stage: stage.to_owned(), report: report.clone(), effort });
         Ok((report, began.elapsed()))
     }

@@ -157,7 +157,7 @@ impl World for Replayed {
 /// Whether these passages are of the trains of `fleet`.
 fn asked(fleet: &Fleet, passages: &[&Passage]) -> bool {
     let same = |departure: &Departure, passage: &Passage| {
-        let Observation { direction, fates } = &passage.observation;
+        let Observation { direction, fates, .. } = &passage.observation;
         let packets = &departure.train.packets;
         departure.train.direction == *direction
             && packets.len() == fates.len()

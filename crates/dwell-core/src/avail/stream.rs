@@ -41,6 +41,8 @@ pub(crate) fn vantage(observation: &Observation) -> Vantage {
 /// One packet that arrived.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) struct Passed {
+    /// Its place in the train, from 0.
+    pub(crate) number: usize,
     /// When it left, nanoseconds on the sender's clock after the train's first.
     pub(crate) sent: f64,
     /// When it came, nanoseconds on the receiver's clock after the first that did.
@@ -55,7 +57,7 @@ impl Passed {
 }
 
 /// When the first packet of a train was sent and its one-way delay, but for a constant that is the two clocks'.
-pub(super) fn first(observation: &Observation) -> Option<(f64, f64)> {
+pub(crate) fn first(observation: &Observation) -> Option<(f64, f64)> {
     let fate = observation.fates.first()?;
     let came = vantage(observation).read(&fate.arrival.as_ref()?.stamps)?;
     let sent = fate.sent.nearest_wire();
@@ -65,13 +67,14 @@ pub(super) fn first(observation: &Observation) -> Option<(f64, f64)> {
 /// The packets of a train that arrived, in the order of sending.
 pub(crate) fn passed(observation: &Observation) -> Vec<Passed> {
     let vantage = vantage(observation);
-    let read = |fate: &Fate| {
+    let read = |(number, fate): (usize, &Fate)| {
         let came = vantage.read(&fate.arrival.as_ref()?.stamps)?;
-        Some((fate.sent.nearest_wire(), came))
+        Some((number, fate.sent.nearest_wire(), came))
     };
-    let stamps: Vec<_> = observation.fates.iter().filter_map(read).collect();
-    let Some((first_sent, first_came)) = stamps.first().copied() else { return Vec::new() };
-    let passed = |(sent, came): &(Nanos, Nanos)| Passed {
+    let stamps: Vec<_> = observation.fates.iter().enumerate().filter_map(read).collect();
+    let Some((_, first_sent, first_came)) = stamps.first().copied() else { return Vec::new() };
+    let passed = |(number, sent, came): &(usize, Nanos, Nanos)| Passed {
+        number: *number,
         sent: (*sent - first_sent).as_f64(),
         came: (*came - first_came).as_f64(),
     };

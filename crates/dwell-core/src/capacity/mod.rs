@@ -6,6 +6,7 @@
 pub mod bprobe;
 pub mod capprobe;
 pub mod end_link;
+pub(crate) mod fall;
 pub mod modes;
 pub mod nettimer;
 pub mod packet_pair;

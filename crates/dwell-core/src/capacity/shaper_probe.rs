@@ -6,15 +6,18 @@
 //! seconds, takes the rate of each 300 ms of what arrives, and looks for the one time at which the rates fall for good
 //! (sections 3.1 and 3.2). Here a burst takes the place of the seconds: it is sent back to back, four times as long
 //! each time until one shows a fall, or is as long as may be; and that length is sent twice more: a bucket empties at
-//! the same place each time, and the traffic of others does not. What passed before the fall tells the depth: `sigma = k L (1 - rho / R)`, for while k packets passed at R, more tokens came.
+//! the same place each time, and the traffic of others does not. What passed before the fall tells the depth: `sigma = k L (1
+//! - rho / R)`, for while k packets passed at R, more tokens came. A bucket that drops what is too much, a policer, is told by
+//! its losses, which are regular.
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
-use crate::avail::stream::{Passed, occupied, passed, vantage};
+use super::fall::{FASTER, Fall, GAMMA, fall};
+use crate::avail::stream::{loss, occupied, passed, vantage};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
-use crate::stats::quantile::{median, quantile_of_sorted, sorted};
+use crate::stats::quantile::{median, sorted};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -45,29 +48,6 @@ const AGAIN: usize = 3;
 /// All of those show a fall, at places no further apart than this share, to rates no further apart than gamma.
 const SAME: f64 = 0.3;
 
-/// A rate is taken of so many packets.
-const WINDOW: usize = 4;
-
-/// So many rates at least lie on either side of a fall.
-const BESIDE: usize = 4;
-
-/// gamma: the rates before are so many times those after (section 3.1).
-const GAMMA: f64 = 1.1;
-
-/// The sender is faster than what arrives if it sends so many times as much.
-const FASTER: f64 = 1.05;
-
-/// A fall of the rate within one burst.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub(crate) struct Fall {
-    /// Nanoseconds a packet before it.
-    pub(crate) before: f64,
-    /// After it.
-    pub(crate) after: f64,
-    /// Packets that passed before it.
-    passed: f64,
-}
-
 /// The method.
 #[derive(Clone, Debug)]
 pub struct ShaperProbe {
@@ -79,6 +59,8 @@ pub struct ShaperProbe {
     sent: usize,
     /// Nanoseconds a packet of the last burst.
     pace: Option<f64>,
+    /// Share of it that was lost.
+    lost: f64,
     /// It arrived as it was sent.
     as_sent: bool,
     vantage: Vantage,
@@ -98,6 +80,7 @@ impl ShaperProbe {
             falls: Vec::new(),
             sent: 0,
             pace: None,
+            lost: 0.0,
             as_sent: false,
             vantage: Vantage::Capture,
         }
@@ -150,7 +133,8 @@ impl Method for ShaperProbe {
         let Some(last) = passed.last().filter(|_| passed.len() > 1) else { return };
         let gaps = (passed.len() - 1) as f64;
         self.pace = Some(last.came / gaps).filter(|pace| *pace > 0.0);
-        self.as_sent = last.came < last.sent * FASTER;
+        self.lost = loss(observation);
+        self.as_sent = self.lost == 0.0 && last.came < last.sent * FASTER;
         self.falls.extend(fall(&passed));
     }
 
@@ -170,15 +154,21 @@ impl Method for ShaperProbe {
                 .with(Quantity::DispersionRate, peak)
                 .with(Quantity::TokenRate, token)
                 .with(Quantity::BucketDepth, deep)
-                .limited(
-                    Limit::TokenBucket,
-                    "the first packets of a burst pass faster than all that follow",
-                );
+                .limited(Limit::TokenBucket, self.falls[0].reason());
         }
         let sent = Bytes(size.0.saturating_mul(self.packets as u64));
         let rate = self.rate(pace);
-        let report = report.with(Quantity::DispersionRate, Finding::value(rate, rate, rate, Unit::Bps));
-        let (why, limit) = if self.as_sent {
+        let lost = format!("{:.0} % of {sent} at once was lost", self.lost * 100.0);
+        let dispersion = if self.lost > 0.0 {
+            // What was lost took time of the link, or did not.
+            Finding::at_least(rate, Unit::Bps, lost.clone())
+        } else {
+            Finding::value(rate, rate, rate, Unit::Bps)
+        };
+        let report = report.with(Quantity::DispersionRate, dispersion);
+        let (why, limit) = if self.lost > 0.0 {
+            (format!("{lost}, and what arrived shows no bucket"), Limit::Link)
+        } else if self.as_sent {
             (
                 format!("the sender makes no faster bursts: {sent} arrived as they were sent"),
                 Limit::SenderLimited,
@@ -190,75 +180,5 @@ impl Method for ShaperProbe {
             .with(Quantity::TokenRate, Finding::unmeasurable(why.clone()))
             .with(Quantity::BucketDepth, Finding::unmeasurable(why.clone()))
             .limited(limit, why)
-    }
-}
-
-/// The fall of the rate within a burst, if there is one that lasts: all but a quarter of the windows before it are
-/// quicker than all but a quarter of those after it, their medians by a factor of gamma, and the sender was not slower.
-pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
-    let ends: Vec<Passed> = passed.iter().copied().step_by(WINDOW).collect();
-    let windows: Vec<f64> = ends.windows(2).map(|two| (two[1].came - two[0].came) / WINDOW as f64).collect();
-    let rest = |from: usize| windows[from..].iter().sum::<f64>();
-    let count = windows.len();
-    // The two levels that leave the least about them.
-    let squares = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len() as f64;
-        part.iter().map(|window| (window - mean).powi(2)).sum::<f64>()
-    };
-    let cut = (BESIDE..count.checked_sub(BESIDE)? + 1).min_by(|a, b| {
-        let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
-        about(*a).total_cmp(&about(*b))
-    })?;
-    let (early, late) = (sorted(&windows[..cut]), sorted(&windows[cut..]));
-    let (before, after) = (median(&early)?, median(&late)?);
-    let apart = quantile_of_sorted(&early, 0.75)? < quantile_of_sorted(&late, 0.25)?;
-    let late_sent = (ends.last()?.sent - ends[cut].sent) / (WINDOW * (count - cut)) as f64;
-    let pushed = late_sent * FASTER < rest(cut) / (count - cut) as f64;
-    (apart && before > 0.0 && after > before * GAMMA && pushed).then(|| Fall {
-        before,
-        after,
-        // The window in which it fell is of both rates: the lines before and after meet where it did.
-        passed: meeting(&ends, cut, before, after),
-    })
-}
-
-/// How many packets had passed when the rate fell: where the line of the first windows meets that of the last.
-fn meeting(ends: &[Passed], cut: usize, before: f64, after: f64) -> f64 {
-    let (first, last) = (ends[0].came, ends[ends.len() - 1].came);
-    let packets = ((ends.len() - 1) * WINDOW) as f64;
-    // first + before * k + after * (packets - k) = last.
-    let met = (first + after * packets - last) / (after - before);
-    met.clamp(((cut - 1) * WINDOW) as f64, ((cut + 1) * WINDOW) as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn burst(gaps: impl Iterator<Item = f64>, sent: f64) -> Vec<Passed> {
-        let mut came = 0.0;
-        let mut passed = vec![Passed { sent: 0.0, came }];
-        for (i, gap) in gaps.enumerate() {
-            came += gap;
-            passed.push(Passed { sent: sent * (i + 1) as f64, came });
-        }
-        passed
-    }
-
-    #[test]
-    fn a_fall_is_where_the_rate_changes() {
-        let gaps = (0..127).map(|i| if i < 50 { 12.0 } else { 120.0 });
-        let fall = fall(&burst(gaps.clone(), 12.0)).unwrap();
-        assert_eq!((fall.before, fall.after), (12.0, 120.0));
-        assert!((fall.passed - 50.0).abs() < 4.0, "{fall:?}");
-        // Not if the sender itself slowed down as much.
-        assert_eq!(super::fall(&burst(gaps, 120.0)), None);
-    }
-
-    #[test]
-    fn one_rate_does_not_fall() {
-        assert_eq!(fall(&burst((0..127).map(|i| 120.0 + f64::from(i % 7)), 12.0)), None);
-        assert_eq!(fall(&burst((0..20).map(|_| 120.0), 12.0)), None);
-        assert_eq!(fall(&[]), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What is told of a run of TCP connections.
 
 use super::transfer::Transfer;
-use super::verdict::{Verdict, shares, steady_rates, verdict};
+use super::verdict::{shares, steady_rates, verdict};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap;
 use crate::stats::quantile::{mean, quantile_interval, sorted};
@@ -15,9 +15,8 @@ const RESAMPLES: usize = 2_000;
 /// Reports on a run: the rate at which the receiving program read, over the whole run as everyone counts it, with the
 /// interval that its one-second sub-intervals give; the same in IP packets; round trips; the share sent again.
 #[must_use]
-pub fn report(run: &Transfer) -> (Report, Verdict) {
-    let verdict = verdict(run);
-    let mut report = Report::new(NAME, Vantage::Application);
+pub fn report(run: &Transfer) -> Report {
+    let mut report = Report { verdict: Some(verdict(run)), ..Report::new(NAME, Vantage::Application) };
     let goodput = goodput(run);
     let layers = (run.connection.segment.0 + run.connection.headers.0) as f64
         / (run.connection.segment.0 as f64).max(1.0);
@@ -48,7 +47,7 @@ pub fn report(run: &Transfer) -> (Report, Verdict) {
         let (span, asked) = (run.span(), run.asked);
         report.warnings.push(format!("the run ended after {span} of {asked}; measure again"));
     }
-    (report, verdict)
+    report
 }
 
 fn goodput(run: &Transfer) -> Finding {

@@ -1,11 +1,10 @@
 //! What held a run back: the path, the sending program or host, the receiving program or host.
 
 use super::transfer::{Receiver, Sender, Threads, Transfer};
+use crate::limit::{Limit, Verdict};
 use crate::stats::quantile::{mean, median, standard_deviation};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
-
-pub use crate::limit::{Limit, Verdict};
 
 /// A thread that ran or wanted to for this share of the time had no time for more.
 const FULL: f64 = 0.9;

@@ -143,7 +143,7 @@ mod tests {
                 sent: stamps(-50 + 7),
                 arrival: Some(Arrival { stamps: stamps(100 + 7 + offset), order: 0, copies: 1 }),
             };
-            let observation = Observation { direction: Direction::Forward, fates: vec![fate] };
+            let observation = Observation { direction: Direction::Forward, fates: vec![fate], overflowed: 0 };
             Passage { observation, truth: Some(vec![packet(0, 100)]) }
         };
         assert_eq!(truths(&[seen(5_000), seen(5_010)])[&Quantity::ClockOffset], 5_000.0);

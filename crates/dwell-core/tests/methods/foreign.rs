@@ -95,7 +95,7 @@ proptest! {
                 for departure in fleet {
                     let fates = departure.train.packets.iter().zip(&mut answers);
                     let fates = fates.map(|(&packet, &(arrival, sent))| Fate { packet, sent, arrival }).collect();
-                    method.see(&Observation { direction: departure.train.direction, fates });
+                    method.see(&Observation { direction: departure.train.direction, fates, overflowed: 0 });
                 }
                 steps += 1;
                 prop_assert!(steps < 1000, "does not come to an end");
@@ -114,7 +114,7 @@ proptest! {
         for mut method in methods(&facts, vantage) {
             for train in &trains {
                 let fates = train.iter().map(|&(packet, sent, arrival)| Fate { packet, sent, arrival }).collect();
-                method.see(&Observation { direction: Direction::Forward, fates });
+                method.see(&Observation { direction: Direction::Forward, fates, overflowed: 0 });
             }
             let _ = method.report();
         }

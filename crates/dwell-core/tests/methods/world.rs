@@ -174,7 +174,7 @@ impl Path for World {
                 });
                 fates.push(Fate { packet: *packet, sent, arrival });
             }
-            let observation = Observation { direction: departure.train.direction, fates };
+            let observation = Observation { direction: departure.train.direction, fates, overflowed: 0 };
             passages.push(Passage { observation, truth: None });
         }
         Ok(passages)

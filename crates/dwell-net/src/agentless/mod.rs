@@ -282,7 +282,10 @@ impl Path for AgentlessPath {
             let mut fates: Vec<Fate> =
                 fates.map(|(packet, (sent, arrival))| Fate { packet: *packet, sent, arrival }).collect();
             Observation::rank(&mut fates);
-            Passage { observation: Observation { direction: train.direction, fates }, truth: None }
+            Passage {
+                observation: Observation { direction: train.direction, fates, overflowed: 0 },
+                truth: None,
+            }
         };
         Ok(fleet.iter().map(passage).collect())
     }

@@ -276,7 +276,7 @@ mod tests {
     fn another_version_is_told_with_both_numbers() {
         let error = greeted_with(*b"DWELL\0\x02\x07");
         assert!(matches!(error, ConnectError::Version { theirs: 0x0207, .. }), "{error}");
-        assert!(error.to_string().contains("version 519 of the protocol, this Dwell version 3"), "{error}");
+        assert!(error.to_string().contains("version 519 of the protocol, this Dwell version 4"), "{error}");
     }
 
     #[test]

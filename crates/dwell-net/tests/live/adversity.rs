@@ -2,7 +2,11 @@
 
 use crate::bench::{Bench, pairs};
 use crate::proxy::{Proxy, Verdict, Way};
-use dwell_core::{Bytes, Departure, Fate, HostFacts, Nanos, Passage, Path, Train};
+use dwell_core::avail::Busy;
+use dwell_core::doubt::Doubts;
+use dwell_core::limit::Limit;
+use dwell_core::{Bytes, Departure, Fate, HostFacts, Method as _, Nanos, Passage, Path, Train};
+use dwell_net::prober::{Arrived, Seen};
 use dwell_net::protocol::{ClockReading, Limits, Reply, Request, Welcome};
 use dwell_net::{Channel, ConnectError, Host, Identity, LiveError, LivePath, Peers};
 use std::io::{Read, Write};
@@ -279,10 +283,8 @@ fn agent_whose_clock_is_stepped(listener: &TcpListener, identity: &Identity, kno
                     clock.realtime_minus_monotonic += Nanos::from_secs(-5);
                 }
                 let stamps = dwell_core::Stamps { application: Nanos(1), kernel: None, hardware: None };
-                let seen = (0..packets as u32)
-                    .map(|order| Some(dwell_net::prober::Seen { stamps, order, copies: 1 }))
-                    .collect();
-                Reply::Arrived { seen, clock }
+                let seen = (0..packets as u32).map(|order| Some(Seen { stamps, order, copies: 1 })).collect();
+                Reply::Arrived { arrived: Arrived { seen, overflowed: 0 }, clock }
             }
             Request::Reverse(_) | Request::Stream(_) => panic!("only forward fleets were asked for"),
             Request::Bye => return,
@@ -307,4 +309,33 @@ fn a_stepped_clock_is_told() {
         assert_eq!((host, step), (Host::Far, Nanos::from_secs(-5)));
         path.carry(&pairs(3, Nanos::ZERO)).unwrap();
     });
+}
+
+#[test]
+fn a_receiver_that_does_not_keep_up_is_told_by_its_own_count() {
+    // 50 us for each packet, and room for a few.
+    let bench = Bench::with("127.0.0.1:0", |config| {
+        config.before_stamp = Nanos::from_micros(50);
+        config.queue = Some(Bytes(16_384));
+    });
+    let mut path = bench.connect();
+    let burst = Departure { pause: Nanos::from_millis(5), train: Train::burst(Bytes(1_500), 200) };
+    let passages = path.carry(&vec![burst.clone(), burst]).unwrap();
+    let mut doubts = Doubts::default();
+    for Passage { observation, .. } in &passages {
+        let lost = observation.fates.iter().filter(|fate| fate.arrival.is_none()).count();
+        assert!(lost > 0, "200 packets found room");
+        // The loopback loses nothing: all that is missing found no room.
+        assert_eq!(observation.overflowed as usize, lost);
+        doubts.see(observation);
+    }
+    // And so says what measures, whichever method.
+    let mut busy = Busy::new(Default::default(), &path.facts());
+    dwell_core::run(&mut busy, &mut path, None, |passage| doubts.see(&passage.observation)).unwrap();
+    let report = doubts.raise(busy.report());
+    assert_eq!(
+        report.verdict.as_ref().map(|verdict| verdict.limit),
+        Some(Limit::ReceiverLimited),
+        "{report:?}"
+    );
 }

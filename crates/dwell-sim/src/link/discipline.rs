@@ -53,6 +53,19 @@ pub struct Shaper {
     pub peak: Option<BitRate>,
 }
 
+/// A token bucket that lets nothing wait: a packet that comes when there are fewer tokens than it has bytes on the wire
+/// (padded, the gap after it not counted) is lost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// What passes in the long run.
+    #[serde(with = "quantity_text::rate")]
+    pub rate: BitRate,
+    /// What may pass at once after a rest.
+    #[serde(with = "quantity_text::size")]
+    pub burst: Bytes,
+}
+
 /// Packets that come out of a link later than they should, so that those behind them come first.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]

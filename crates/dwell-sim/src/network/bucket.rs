@@ -1,7 +1,7 @@
 //! A token bucket.
 
 use super::{Picos, Tempo};
-use crate::link::Shaper;
+use crate::link::{Policer, Shaper};
 use dwell_core::Bytes;
 
 /// A bucket of tokens, one for each byte. What is in it is told by when it will be full again if nobody takes any.
@@ -21,6 +21,22 @@ impl Bucket {
         let fills = Tempo::of(Some(spec.rate));
         let peak = spec.peak.map(|peak| Tempo::of(Some(peak)));
         Self { depth: fills.time_for(spec.burst), fills, peak, full_at: Picos::MIN }
+    }
+
+    /// A full one that lets nothing wait.
+    pub(super) fn policing(spec: &Policer) -> Self {
+        Self::new(&Shaper { rate: spec.rate, burst: spec.burst, peak: None })
+    }
+
+    /// Whether there are tokens for a packet of `size` at `at`. If so, they are taken.
+    pub(super) fn admits(&mut self, at: Picos, size: Bytes) -> bool {
+        let price = self.fills.time_for(size);
+        let missing = self.full_at.max(at) - at;
+        let admitted = missing.saturating_add(price) <= self.depth;
+        if admitted {
+            self.full_at = at.saturating_add(missing).saturating_add(price);
+        }
+        admitted
     }
 
     /// The first time from `at` on at which there are tokens for a packet of `size`. They are taken.
@@ -58,6 +74,17 @@ mod tests {
         assert_eq!(starts, [0, 0, 0, 1_000, 2_000]);
         // Half a packet's worth has come by then, and the other half takes 500 us.
         assert_eq!(bucket.take(2_500 * US, Bytes(1_000)), 3_000 * US);
+    }
+
+    #[test]
+    fn what_lets_nothing_wait_admits_as_much_as_it_has_tokens_for() {
+        let mut bucket = bucket(3_000);
+        let admitted: Vec<bool> = (0..5).map(|_| bucket.admits(0, Bytes(1_000))).collect();
+        assert_eq!(admitted, [true, true, true, false, false]);
+        // What was refused took none.
+        assert!(!bucket.admits(999 * US, Bytes(1_000)));
+        assert!(bucket.admits(1_000 * US, Bytes(1_000)));
+        assert!(!bucket.admits(1_000 * US, Bytes(1)));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) struct Counted {
 
 impl Counted {
     pub(super) fn of_link(link: &LinkSpec) -> Self {
-        let tokens = link.shaper.map(|shaper| shaper.rate);
+        let tokens = link.tokens();
         let gaps = tokens.is_none_or(|tokens| link.rate.is_some_and(|rate| rate <= tokens));
         let rate = if gaps { link.rate } else { tokens };
         Self { framing: link.framing, gaps, rate }

@@ -109,7 +109,10 @@ impl Path for AnsweringPath {
                 })
                 .collect();
             Observation::rank(&mut fates);
-            Passage { observation: Observation { direction: departure.train.direction, fates }, truth: None }
+            Passage {
+                observation: Observation { direction: departure.train.direction, fates, overflowed: 0 },
+                truth: None,
+            }
         };
         Ok(fleet.iter().map(passage).collect())
     }

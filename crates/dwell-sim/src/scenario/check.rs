@@ -140,8 +140,7 @@ fn needs_room(link: &LinkSpec) -> bool {
 
 /// What is wrong if flows ask for `bits` per second of `link`.
 fn overload(here: &str, link: &LinkSpec, bits: f64) -> Option<Problem> {
-    let tokens = link.shaper.map(|shaper| shaper.rate);
-    let capacity = link.rate.into_iter().chain(tokens).min()?;
+    let capacity = link.rate.into_iter().chain(link.tokens()).min()?;
     let load = bits / capacity.0 as f64;
     // A few flows of exact shares may add up to a whole, and a little more in floating point.
     let limit = if link.queue == QueueLimit::Unlimited && load >= 1.0 {

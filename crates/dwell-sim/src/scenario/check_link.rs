@@ -73,7 +73,11 @@ fn single(here: &str, link: &LinkSpec, mtu: Bytes) -> Option<Problem> {
     if let Some((number, problem)) = classes.enumerate().find_map(|(number, one)| Some((number, one?))) {
         return Some((format!("{here}.cross[{number}].priority"), problem));
     }
-    link.shaper.as_ref().and_then(|shaper| bucket(&format!("{here}.shaper"), shaper, largest))
+    let shaper = link.shaper.as_ref().and_then(|it| bucket(&format!("{here}.shaper"), it.burst, largest));
+    let peak = || link.shaper.as_ref().and_then(|shaper| peak(&format!("{here}.shaper"), shaper));
+    let policer =
+        || link.policer.as_ref().and_then(|it| bucket(&format!("{here}.policer"), it.burst, largest));
+    shaper.or_else(peak).or_else(policer)
 }
 
 fn class(class: u8) -> Option<String> {
@@ -81,12 +85,13 @@ fn class(class: u8) -> Option<String> {
     (class > highest).then(|| format!("{class} is out of range: 0 to {highest}, which goes first"))
 }
 
-fn bucket(here: &str, shaper: &Shaper, largest: Bytes) -> Option<Problem> {
-    let Shaper { rate, burst, peak } = *shaper;
-    if burst < largest {
-        let problem = format!("{burst} is less than one packet of the largest size ({largest})");
-        return Some((format!("{here}.burst"), problem));
-    }
+fn bucket(here: &str, burst: Bytes, largest: Bytes) -> Option<Problem> {
+    let problem = format!("{burst} is less than one packet of the largest size ({largest})");
+    (burst < largest).then(|| (format!("{here}.burst"), problem))
+}
+
+fn peak(here: &str, shaper: &Shaper) -> Option<Problem> {
+    let Shaper { rate, peak, .. } = *shaper;
     let below = peak.filter(|peak| *peak < rate)?;
     Some((format!("{here}.peak"), format!("{below} is below the rate of {rate}")))
 }

@@ -27,6 +27,36 @@ pub(super) fn batch(gaps: &[f64]) -> Option<usize> {
     (inside * 3 > gaps.len()).then(|| gaps.len().div_ceil((gaps.len() - inside).max(1)))
 }
 
+/// What bursts, sent `made` apart and whose packets come `burst` apart at the mean, show of another loaded link beside the
+/// one that takes `own`. On one, no more comes between two packets of a burst than it can send in the time between them: so
+/// `burst - made` is at most `own`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Another {
+    /// More came between packets.
+    Parted,
+    /// Packets came nearer to each other, as they do where they wait behind that link.
+    Closer,
+}
+
+/// So much more or less than one link explains is another's doing.
+const ANOTHER: f64 = 0.1;
+
+/// Where so many gaps are shorter.
+const CLOSER: f64 = 0.05;
+
+/// `gaps` are those of bursts and of trains at the pace.
+pub(super) fn another(gaps: &[f64], own: Option<Known>, made: f64, burst: f64) -> Option<Another> {
+    if batch(gaps).is_some() || gaps.len() < ENOUGH {
+        return None;
+    }
+    let least = burst - made;
+    let near = own.map_or(least, |(own, _)| own.min(least)) * (1.0 - ANOTHER);
+    if gaps.iter().filter(|gap| **gap < near).count() as f64 > CLOSER * gaps.len() as f64 {
+        return Some(Another::Closer);
+    }
+    own.is_some_and(|(own, _)| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
+}
+
 /// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
 /// (Others may crowd above it, where traffic is regular.) `None` where they crowd nowhere.
 pub(super) fn unparted(gaps: &[f64]) -> Option<Known> {

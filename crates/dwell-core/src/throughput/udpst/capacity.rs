@@ -3,9 +3,9 @@
 use super::rates::HEADERS;
 use super::search::Algorithm;
 use super::status::SubInterval;
+use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{mean, median, standard_deviation};
-use crate::throughput::verdict::{Limit, Verdict};
 use crate::train::Direction;
 use crate::unit::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};
@@ -47,15 +47,14 @@ fn settled(rates: &[f64]) -> &[f64] {
 
 /// Reports on a test.
 #[must_use]
-pub fn report(tested: &Tested) -> (Report, Verdict) {
+pub fn report(tested: &Tested) -> Report {
     let Tested { parts, table_end, .. } = tested;
     let rates: Vec<f64> = parts.iter().map(|part| rate(part, tested.ipv6).0 as f64).collect();
     let best = rates.iter().copied().fold(0.0, f64::max);
     let mut report = Report::new(NAME, Vantage::Application);
     if best <= 0.0 {
-        let reason = "no load arrived in any sub-interval";
-        report = report.with(Quantity::IpCapacity, Finding::unmeasurable(reason));
-        return (report, Verdict { limit: Limit::Unstable, reason: reason.to_owned() });
+        let none = Finding::unmeasurable("no load arrived in any sub-interval");
+        return report.with(Quantity::IpCapacity, none);
     }
     let settled = settled(&rates);
     let low = settled.iter().copied().fold(best, f64::min);
@@ -78,7 +77,7 @@ pub fn report(tested: &Tested) -> (Report, Verdict) {
             .warnings
             .push(format!("{} packets were no PDU of the test, and were passed over", tested.garbage));
     }
-    let verdict = if *table_end {
+    let (limit, reason) = if *table_end {
         (Limit::SenderLimited, "the search reached the end of its table of rates".to_owned())
     } else if settled.len() >= 3 && variation > 0.25 {
         (
@@ -92,6 +91,5 @@ pub fn report(tested: &Tested) -> (Report, Verdict) {
         let reason = "neither loss nor delay stopped the search: the test was too short, or a host could not send more";
         (Limit::SenderLimited, reason.to_owned())
     };
-    let (limit, reason) = verdict;
-    (report, Verdict { limit, reason })
+    report.limited(limit, reason)
 }

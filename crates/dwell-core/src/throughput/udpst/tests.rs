@@ -3,8 +3,8 @@ use super::capacity::{Tested, rate, report};
 use super::rates::{Row, row, rows};
 use super::search::{Algorithm, Search};
 use super::*;
+use crate::limit::Limit;
 use crate::report::{Finding, Quantity};
-use crate::throughput::verdict::Limit;
 use crate::train::Direction;
 use crate::unit::Nanos;
 use proptest::prelude::*;
@@ -211,10 +211,11 @@ fn the_search_finds_the_capacity_of_a_link() {
         let seconds = 12;
         let how = Parameters { algorithm, one_way: true, ..Parameters::default() };
         let (parts, _) = searched(mbps, 100.0, seconds, how);
-        let (told, verdict) = report(&tested(parts.clone()));
+        let told = report(&tested(parts.clone()));
         let Finding::Value { value, .. } = told.finding(Quantity::IpCapacity) else { panic!("{told:?}") };
         let ratio = value / (mbps * 1e6);
         assert!((least..=1.01).contains(&ratio), "{algorithm:?} at {mbps} Mb/s: {ratio}, {parts:?}");
+        let verdict = told.verdict.expect("a verdict");
         assert_eq!(verdict.limit, Limit::Link, "{}", verdict.reason);
     }
 }
@@ -224,7 +225,7 @@ fn a_rate_counts_headers() {
     let part = SubInterval { packets: 1_000, bytes: 1_222_000, micros: 1_000_000, ..SubInterval::default() };
     assert_eq!(rate(&part, false).0, 10_000_000);
     assert_eq!(rate(&part, true).0, 10_160_000);
-    let (told, _) = report(&tested(Vec::new()));
+    let told = report(&tested(Vec::new()));
     assert!(matches!(told.finding(Quantity::IpCapacity), Finding::Unmeasurable { .. }));
 }
 

@@ -4,6 +4,7 @@ mod course;
 mod given;
 mod tcp;
 mod tell;
+mod told;
 mod udpst;
 
 use crate::cli::Output;

@@ -6,8 +6,9 @@ use crate::cli::Output;
 use crate::screen::Progress;
 use crate::target::{Bed, On, load};
 use anyhow::{Result, anyhow};
+use dwell_core::limit::Limit;
 use dwell_core::throughput::fill::Fill;
-use dwell_core::throughput::verdict::{Limit, verdict};
+use dwell_core::throughput::verdict::verdict;
 use dwell_core::throughput::{Transfer, report};
 use dwell_core::{Bytes, Circumstances, Effort, Nanos};
 use dwell_net::ConnectConfig;
@@ -98,7 +99,7 @@ fn keep(measured: &Measured, output: &Output) -> Result<()> {
     for run in measured.trials.iter().chain([&measured.run]) {
         writer.push_transfer(run.clone())?;
     }
-    let (report, _) = report::report(&measured.run);
+    let report = report::report(&measured.run);
     let effort = effort(measured);
     writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort }])?;
     Ok(())

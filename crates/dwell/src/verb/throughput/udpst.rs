@@ -1,23 +1,22 @@
 //! The search of RFC 9097: live, in a lab and in the simulator.
 
+use super::told::{Told, keys, way};
 use super::{SearchType, ThroughputArgs};
 use crate::cli::Output;
 use crate::failure::bad_argument;
-use crate::figure::cells;
-use crate::picture::{Line, Picture};
-use crate::screen::{Progress, print, print_json, report_text};
+use crate::picture::{Line, Panel};
+use crate::screen::Progress;
 use crate::target::{Bed, On, load};
 use anyhow::{Context, Result, anyhow, bail};
 use dwell_core::throughput::udpst::capacity::{Tested, rate, report};
 use dwell_core::throughput::udpst::search::Algorithm;
-use dwell_core::throughput::udpst::{PORT, Parameters, over_trains};
-use dwell_core::{Circumstances, Direction, Effort, Finding, Quantity};
+use dwell_core::throughput::udpst::{PORT, Parameters, SubInterval, over_trains};
+use dwell_core::{Circumstances, Direction, Effort, Quantity};
 use dwell_lab::Lab;
 use dwell_net::throughput::udpst::{UdpstConfig, UdpstServer, UdpstServerConfig, measure as test};
 use dwell_sim::SimPath;
 use dwell_store::{Ask, Found, Header, RecordWriter};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -124,109 +123,64 @@ fn keep(measured: &Measured, output: &Output) -> Result<()> {
     let header = Header::now(measured.ask.clone(), None, measured.circumstances.clone());
     let mut writer = RecordWriter::create(file, &header)?;
     writer.push_tested(measured.tested.clone())?;
-    let ((report, _), effort) = (report(&measured.tested), effort(&measured.tested));
+    let (report, effort) = (report(&measured.tested), effort(&measured.tested));
     writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort }])?;
     Ok(())
 }
 
 /// Tells.
 pub(super) fn tell(measured: &Measured, output: &Output) -> Result<()> {
-    let Measured { ask, tested, .. } = measured;
-    let (report, verdict) = report(tested);
-    let capacity = report.finding(Quantity::IpCapacity);
-    if output.json {
-        print_json(&document(measured)?)?;
-    } else {
-        let mut text = report_text(&report);
-        let way = if tested.direction == Direction::Forward { "to" } else { "from" };
-        let search = if tested.algorithm == Algorithm::B { "B" } else { "C" };
-        let _ = writeln!(
-            text,
-            "search of type {search}, load {way} {}; the capacity counts IP packets, headers and all, in the best sub-interval",
-            ask.target
-        );
-        let _ = writeln!(text, "verdict: {}: {}", verdict.limit.name(), verdict.reason);
-        print(&text)?;
-    }
-    if let Some(file) = &output.plot {
-        let [value, _] = cells(&capacity);
-        let title = format!("{value} of IP: {}", verdict.limit.name());
-        let notes = vec![format!(
-            "dwell {}: throughput of {} by udpst, {}",
-            env!("CARGO_PKG_VERSION"),
-            ask.target,
-            verdict.reason
-        )];
-        let at = |part: &dwell_core::throughput::udpst::SubInterval| f64::from(part.until) / 1e3;
-        let rates =
-            tested.parts.iter().map(|part| (at(part), rate(part, tested.ipv6).0 as f64 / 1e6)).collect();
-        let delays = tested.parts.iter().filter(|part| part.variation[3] > 0);
-        let delays =
-            delays.map(|part| (at(part), f64::from(part.variation[2]) / f64::from(part.variation[3])));
-        let delays = delays.collect();
-        let upwards = "Delay over the least (ms)";
-        let panels: Vec<Box<dyn crate::picture::Panel>> = vec![
-            Box::new(Line { points: rates, upwards: "IP that arrived (Mb/s)" }),
-            Box::new(Line { points: delays, upwards }),
-        ];
-        Picture { title, notes, panels }.write(file)?;
-    }
-    match capacity {
-        Finding::Unmeasurable { reason } => bail!("could not measure: {reason}"),
-        _ => Ok(()),
-    }
+    let Measured { ask, circumstances, tested } = measured;
+    let search = if tested.algorithm == Algorithm::B { "B" } else { "C" };
+    let line = format!(
+        "search of type {search}, load {} {}; the capacity counts IP packets, headers and all, in the best sub-interval",
+        way(tested.direction),
+        ask.target
+    );
+    let told = Told {
+        ask,
+        circumstances,
+        report: report(tested),
+        asked: Quantity::IpCapacity,
+        of: "IP",
+        direction: tested.direction,
+        effort: effort(tested),
+        line,
+        keys: keys(json!({
+            "search": tested.algorithm,
+            "intervals": tested.parts.iter().map(|part| interval(part, tested.ipv6)).collect::<Vec<_>>(),
+        })),
+        panels: panels(tested),
+    };
+    told.tell(output)
 }
 
-fn document(measured: &Measured) -> Result<Value> {
-    let Measured { ask, circumstances, tested } = measured;
-    let (report, verdict) = report(tested);
-    let effort = effort(tested);
-    let intervals: Vec<Value> = tested
-        .parts
-        .iter()
-        .map(|part| {
-            let millis = |ms: u32| u64::from(ms) * 1_000_000;
-            let [least, most, sum, count] = part.variation;
-            json!({
-                "until_ns": millis(part.until),
-                "span_ns": u64::from(part.micros) * 1_000,
-                "rate_bps": rate(part, tested.ipv6),
-                "lost": part.troubles[0],
-                "reordered": part.troubles[1],
-                "doubled": part.troubles[2],
-                "delay_variation_ns": (count > 0).then(|| json!({
-                    "least": millis(least), "mean": millis(sum / count.max(1)), "most": millis(most),
-                })),
-            })
-        })
-        .collect();
-    let mut document = json!({
-        "verb": ask.verb,
-        "dwell": env!("CARGO_PKG_VERSION"),
-        "target": ask.target,
-        "seed": ask.seed,
-        "method": report.method,
-        "direction": tested.direction,
-        "search": tested.algorithm,
-    });
-    let rest = json!({
-        "verdict": verdict.limit,
-        "reason": verdict.reason,
-        "intervals": intervals,
-        "warnings": report.warnings,
-        "packets": effort.packets,
-        "lost": effort.lost,
-        "bytes": effort.bytes,
-        "seconds": effort.span.as_secs_f64(),
-        "circumstances": circumstances,
-    });
-    if let (Value::Object(document), Value::Object(rest)) = (&mut document, rest) {
-        for (quantity, finding) in &report.findings {
-            document.insert(quantity.name().to_owned(), serde_json::to_value(finding)?);
-        }
-        document.extend(rest);
-    }
-    Ok(document)
+/// The rate, and the delay, over time.
+fn panels(tested: &Tested) -> Vec<Box<dyn Panel>> {
+    let at = |part: &SubInterval| f64::from(part.until) / 1e3;
+    let rates = tested.parts.iter().map(|part| (at(part), rate(part, tested.ipv6).0 as f64 / 1e6)).collect();
+    let delays = tested.parts.iter().filter(|part| part.variation[3] > 0);
+    let delays = delays.map(|part| (at(part), f64::from(part.variation[2]) / f64::from(part.variation[3])));
+    vec![
+        Box::new(Line { points: rates, upwards: "IP that arrived (Mb/s)" }),
+        Box::new(Line { points: delays.collect(), upwards: "Delay over the least (ms)" }),
+    ]
+}
+
+fn interval(part: &SubInterval, ipv6: bool) -> Value {
+    let millis = |ms: u32| u64::from(ms) * 1_000_000;
+    let [least, most, sum, count] = part.variation;
+    json!({
+        "until_ns": millis(part.until),
+        "span_ns": u64::from(part.micros) * 1_000,
+        "rate_bps": rate(part, ipv6),
+        "lost": part.troubles[0],
+        "reordered": part.troubles[1],
+        "doubled": part.troubles[2],
+        "delay_variation_ns": (count > 0).then(|| json!({
+            "least": millis(least), "mean": millis(sum / count.max(1)), "most": millis(most),
+        })),
+    })
 }
 
 #[cfg(test)]

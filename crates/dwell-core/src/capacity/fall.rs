@@ -1,0 +1,187 @@
+//! Where the rate falls at which a burst arrives: a token bucket is empty there. A shaper lets the rest wait, a policer
+//! drops it.
+
+use crate::avail::stream::Passed;
+use crate::stats::quantile::{mean, median, quantile_of_sorted, sorted};
+
+/// A rate is taken of so many packets.
+const WINDOW: usize = 4;
+
+/// So many rates at least lie on either side of a fall.
+const BESIDE: usize = 4;
+
+/// gamma: the rates before are so many times those after (Kanuparthy and Dovrolis 2011, section 3.1).
+pub(super) const GAMMA: f64 = 1.1;
+
+/// The sender is faster than what arrives if it sends so many times as much.
+pub(super) const FASTER: f64 = 1.05;
+
+/// So many packets must have passed a policer after its first loss.
+const STEPS: usize = 12;
+
+/// It lets pass each so-many-th at least: of fewer losses nothing can be said.
+const STEP: f64 = 1.5;
+
+/// The steps between packets that passed vary by less than this share of what they would if each were lost by chance, or by
+/// no more than a rate that is no whole part of the sender's makes them vary.
+const REGULAR: f64 = 0.1;
+const ROUNDED: f64 = 0.3;
+
+/// Where nothing waits, packets come as far apart after the fall as before it, each lost one counted, within this factor.
+const ALIKE: f64 = 1.25;
+
+/// A fall of the rate within one burst.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(crate) struct Fall {
+    /// Nanoseconds a packet before it.
+    pub(crate) before: f64,
+    /// After it.
+    pub(crate) after: f64,
+    /// Packets that passed before it.
+    pub(super) passed: f64,
+    /// What is too much is dropped, and nothing waits.
+    pub(crate) drops: bool,
+}
+
+impl Fall {
+    /// What it was seen by.
+    pub(crate) const fn reason(&self) -> &'static str {
+        if self.drops {
+            "the first packets of a burst pass, and then no more than a rate: the rest is dropped, and nothing waits (a policer)"
+        } else {
+            "the first packets of a burst pass faster than all that follow"
+        }
+    }
+}
+
+/// The fall of the rate within a burst, if there is one that lasts.
+pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
+    policed(passed).or_else(|| slower(passed))
+}
+
+/// All pass up to the first loss, and then at regular steps, no later than before: by chance nothing is lost so evenly, and
+/// a link whose queue is full has delayed what it lets pass.
+fn policed(passed: &[Passed]) -> Option<Fall> {
+    let whole = passed.iter().enumerate().position(|(place, packet)| packet.number != place)?;
+    let (rest, first) = (&passed[whole..], passed.first().filter(|_| whole > 0)?);
+    let steps: Vec<f64> = rest.windows(2).map(|two| (two[1].number - two[0].number) as f64).collect();
+    let step = mean(&steps).filter(|step| steps.len() >= STEPS && *step >= STEP)?;
+    let squares: Vec<f64> = steps.iter().map(|one| (one - step).powi(2)).collect();
+    let after = pace(rest)?;
+    let before = pace(&[*first, rest[0]])?;
+    let regular = mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0));
+    (regular && before < after * ALIKE && after < before * ALIKE).then(|| Fall {
+        before: after,
+        after: after * step,
+        passed: whole as f64,
+        drops: true,
+    })
+}
+
+/// All but a quarter of the windows before it are quicker than all but a quarter of those after it, their medians by a factor
+/// of gamma, and the sender was not slower.
+fn slower(passed: &[Passed]) -> Option<Fall> {
+    let ends: Vec<Passed> = passed.iter().copied().step_by(WINDOW).collect();
+    let windows: Vec<f64> = ends.windows(2).map(|two| (two[1].came - two[0].came) / WINDOW as f64).collect();
+    let rest = |from: usize| windows[from..].iter().sum::<f64>();
+    let count = windows.len();
+    // The two levels that leave the least about them.
+    let squares = |part: &[f64]| {
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        part.iter().map(|window| (window - mean).powi(2)).sum::<f64>()
+    };
+    let cut = (BESIDE..count.checked_sub(BESIDE)? + 1).min_by(|a, b| {
+        let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
+        about(*a).total_cmp(&about(*b))
+    })?;
+    let (early, late) = (sorted(&windows[..cut]), sorted(&windows[cut..]));
+    let (before, after) = (median(&early)?, median(&late)?);
+    let apart = quantile_of_sorted(&early, 0.75)? < quantile_of_sorted(&late, 0.25)?;
+    let (from, to) = (ends[cut], ends.last()?);
+    // What was lost was sent too.
+    let late_sent = (to.sent - from.sent) / (to.number - from.number).max(1) as f64;
+    let pushed = late_sent * FASTER < rest(cut) / (count - cut) as f64;
+    let lost = to.number - from.number > WINDOW * (count - cut);
+    let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE;
+    (apart && before > 0.0 && after > before * GAMMA && pushed).then(|| Fall {
+        before,
+        after,
+        // The window in which it fell is of both rates: the lines before and after meet where it did.
+        passed: meeting(&ends, cut, before, after),
+        drops: lost && as_before,
+    })
+}
+
+/// How far apart packets came, each lost one counted.
+fn pace(passed: &[Passed]) -> Option<f64> {
+    let (first, last) = passed.first().zip(passed.last())?;
+    Some((last.came - first.came) / (last.number - first.number) as f64).filter(|pace| *pace > 0.0)
+}
+
+/// How many packets had passed when the rate fell: where the line of the first windows meets that of the last.
+fn meeting(ends: &[Passed], cut: usize, before: f64, after: f64) -> f64 {
+    let (first, last) = (ends[0].came, ends[ends.len() - 1].came);
+    let packets = ((ends.len() - 1) * WINDOW) as f64;
+    // first + before * k + after * (packets - k) = last.
+    let met = (first + after * packets - last) / (after - before);
+    met.clamp(((cut - 1) * WINDOW) as f64, ((cut + 1) * WINDOW) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burst(gaps: impl Iterator<Item = f64>, sent: f64) -> Vec<Passed> {
+        let mut came = 0.0;
+        let mut passed = vec![Passed { number: 0, sent: 0.0, came }];
+        for (i, gap) in gaps.enumerate() {
+            came += gap;
+            passed.push(Passed { number: i + 1, sent: sent * (i + 1) as f64, came });
+        }
+        passed
+    }
+
+    /// 300 packets sent 12 apart, of which these passed, each as late as `wait` says by its place among them.
+    fn of_burst(passes: impl Fn(usize) -> bool, wait: impl Fn(usize) -> f64) -> Vec<Passed> {
+        let numbers = (0..300).filter(|number| passes(*number));
+        let sent = |number: usize| 12.0 * number as f64;
+        let one = |(place, number)| Passed { number, sent: sent(number), came: sent(number) + wait(place) };
+        numbers.enumerate().map(one).collect()
+    }
+
+    #[test]
+    fn a_fall_is_where_the_rate_changes() {
+        let gaps = (0..127).map(|i| if i < 50 { 12.0 } else { 120.0 });
+        let fall = fall(&burst(gaps.clone(), 12.0)).unwrap();
+        assert_eq!((fall.before, fall.after, fall.drops), (12.0, 120.0, false));
+        assert!((fall.passed - 50.0).abs() < 4.0, "{fall:?}");
+        // Not if the sender itself slowed down as much.
+        assert_eq!(super::fall(&burst(gaps, 120.0)), None);
+    }
+
+    #[test]
+    fn one_rate_does_not_fall() {
+        assert_eq!(fall(&burst((0..127).map(|i| 120.0 + f64::from(i % 7)), 12.0)), None);
+        assert_eq!(fall(&burst((0..20).map(|_| 120.0), 12.0)), None);
+        assert_eq!(fall(&[]), None);
+    }
+
+    #[test]
+    fn a_policer_drops_at_regular_steps() {
+        let found = fall(&of_burst(|number| number < 43 || number % 10 == 3, |_| 0.0)).unwrap();
+        assert_eq!((found.before, found.after, found.passed, found.drops), (12.0, 120.0, 44.0, true));
+        // One that lets no two packets pass together.
+        let found = fall(&of_burst(|number| number % 10 == 0, |_| 0.0)).unwrap();
+        assert_eq!((found.before, found.after, found.passed, found.drops), (12.0, 120.0, 1.0, true));
+    }
+
+    #[test]
+    fn chance_and_full_queues_are_no_policers() {
+        // Each second packet by chance, near enough.
+        let chance = |number: usize| number == 0 || (number * number / 7 + number) % 4 < 2;
+        assert_eq!(fall(&of_burst(chance, |_| 0.0)), None);
+        // A link of a tenth of the rate with room for five: each waits for those before it.
+        let queued = |number: usize| number < 6 || number % 10 == 5;
+        assert_eq!(fall(&of_burst(queued, |place| 108.0 * place.min(6) as f64)), None);
+    }
+}

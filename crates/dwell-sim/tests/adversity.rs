@@ -1,0 +1,232 @@
+//! Every method of bandwidth on paths that misbehave: what it says is true, or it says that it is not sure.
+
+use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, igi};
+use dwell_core::capacity::{
+    Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns,
+};
+use dwell_core::doubt::Doubts;
+use dwell_core::limit::Limit;
+use dwell_core::{
+    BitRate, Effort, Finding, Fleet, Method, Passage, Path, PathFacts, Quantity, Report, Side, run,
+};
+use dwell_sim::{Scenario, SimError, SimPath};
+
+/// 100 Mb/s between faster links, half of it taken, with `middle` said of it and `rest` of the whole.
+fn scenario(middle: &str, rest: &str) -> Scenario {
+    let text = format!(
+        "name = 'adverse'\n\
+         [[links]]\nrate = '1 Gb/s'\npropagation = '10 us'\n\
+         [[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n{middle}\n\
+         [[links.cross]]\nkind = 'poisson'\nload = '50 %'\nsize = '602 B'\n\
+         [[links]]\nrate = '1 Gb/s'\npropagation = '10 us'\n{rest}\n"
+    );
+    Scenario::parse("adverse.toml", &text).unwrap()
+}
+
+/// Nothing but 1 Gb/s with `middle` said of the second of three links.
+fn idle(middle: &str) -> Scenario {
+    let text = format!(
+        "name = 'idle'\n\
+         [[links]]\nrate = '1 Gb/s'\npropagation = '10 us'\n\
+         [[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\n{middle}\n\
+         [[links]]\nrate = '1 Gb/s'\npropagation = '10 us'\n"
+    );
+    Scenario::parse("idle.toml", &text).unwrap()
+}
+
+fn methods(facts: &PathFacts) -> Vec<Box<dyn Method>> {
+    let facts = &PathFacts { narrow_link: Some(BitRate::from_mbps(100)), ..*facts };
+    let igi = |answer| Box::new(Igi::new(igi::Config { answer, ..igi::Config::default() }, facts));
+    vec![
+        Box::new(Busy::new(Default::default(), facts)),
+        Box::new(Pathload::new(Default::default(), facts)),
+        Box::new(Pathchirp::new(Default::default(), facts)),
+        Box::new(Spruce::new(Default::default(), facts)),
+        igi(igi::Answer::Igi),
+        igi(igi::Answer::Ptr),
+        Box::new(Abing::new(Default::default(), facts)),
+        Box::new(Topp::new(Default::default(), facts)),
+        Box::new(Bart::new(Default::default(), facts)),
+        Box::new(Cprobe::new(Default::default(), facts)),
+        Box::new(SparedRuns::new(Default::default(), facts)),
+        Box::new(EndLink::new(Default::default(), facts)),
+        Box::new(PacketPair::new(Default::default(), facts)),
+        Box::new(Capprobe::new(Default::default(), facts)),
+        Box::new(Bprobe::new(Default::default(), facts)),
+        Box::new(Nettimer::new(Default::default(), facts)),
+        Box::new(Pathrate::new(Default::default(), facts)),
+        Box::new(ShaperProbe::new(Default::default(), facts)),
+    ]
+}
+
+/// What a method says of a path, and what it cost.
+fn report(method: &mut dyn Method, path: &mut impl Path) -> (Report, Effort) {
+    let mut doubts = Doubts::default();
+    let effort = run(method, path, None, |passage| doubts.see(&passage.observation)).unwrap();
+    let report = doubts.raise(method.report());
+    println!("{}: {:?}\n  {:?} {:?}", report.method, report.findings, report.verdict, report.warnings);
+    (report, effort)
+}
+
+/// What all methods say of a path.
+fn reports(path: &Scenario) -> Vec<Report> {
+    let facts = SimPath::new(path, 1).facts();
+    methods(&facts).iter_mut().map(|method| report(&mut **method, &mut SimPath::new(path, 1)).0).collect()
+}
+
+/// What all methods say of a path on which something happens when half of what they cost where nothing does is over.
+/// (Those that send fewer trains than eight have no halves.)
+fn halfway<P: Path>(path: &Scenario, change: impl Fn(SimPath, Effort) -> P) -> Vec<Report> {
+    let facts = SimPath::new(path, 1).facts();
+    let each = methods(&facts).into_iter().zip(methods(&facts)).filter_map(|(mut first, mut again)| {
+        let (_, effort) = report(&mut *first, &mut SimPath::new(path, 1));
+        let mut changed = change(SimPath::new(path, 1), effort);
+        (effort.probes >= 8).then(|| report(&mut *again, &mut changed).0)
+    });
+    each.collect()
+}
+
+/// The figures of a report that its method presents as sure: values and bounds with neither a doubt beside them nor a
+/// verdict that they are not the path's.
+fn sure(report: &Report) -> Vec<(Quantity, &Finding)> {
+    let path = [Limit::Link, Limit::TokenBucket, Limit::SenderLimited];
+    let doubted = !report.warnings.is_empty()
+        || report.verdict.as_ref().is_some_and(|verdict| !path.contains(&verdict.limit));
+    let bandwidth = |quantity: &Quantity| {
+        [Quantity::AvailableBandwidth, Quantity::NarrowLinkCapacity, Quantity::TightLinkCapacity]
+            .contains(quantity)
+    };
+    let known = report.findings.iter().filter(|(quantity, finding)| {
+        bandwidth(quantity) && !matches!(finding, Finding::Unmeasurable { .. })
+    });
+    known.filter(|_| !doubted).map(|(quantity, finding)| (*quantity, finding)).collect()
+}
+
+/// A path whose route changes after so many trains.
+struct Rerouted {
+    before: SimPath,
+    after: SimPath,
+    left: usize,
+}
+
+impl Path for Rerouted {
+    type Error = SimError;
+
+    fn facts(&self) -> PathFacts {
+        self.before.facts()
+    }
+
+    fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
+        let (first, rest) = fleet.split_at(self.left.min(fleet.len()));
+        self.left -= first.len();
+        let mut passages = self.before.carry(&first.to_vec())?;
+        passages.extend(self.after.carry(&rest.to_vec())?);
+        Ok(passages)
+    }
+}
+
+#[test]
+fn half_of_all_packets_lost() {
+    for report in reports(&scenario("loss = '50 %'", "")) {
+        assert_eq!(sure(&report), [], "{report:?}");
+        assert!(report.warnings.iter().any(|warning| warning.contains("lost")), "{report:?}");
+    }
+}
+
+#[test]
+fn packets_that_overtake_others() {
+    let middle = "reordering = { share = '30 %', by = '2 ms' }";
+    for report in reports(&scenario(middle, "")) {
+        assert_eq!(sure(&report), [], "{report:?}");
+    }
+}
+
+#[test]
+fn a_receiver_s_clock_that_is_stepped() {
+    for by in ["1 s", "-1 s", "20 ms", "-20 ms"] {
+        let stepped = |_, effort: Effort| {
+            let at = effort.span.0 / 2_000;
+            let clock = format!("[destination.clock]\nstep = {{ at = '{at} us', by = '{by}' }}");
+            SimPath::new(&scenario("", &clock), 1)
+        };
+        for report in halfway(&scenario("", ""), stepped) {
+            let told = report.warnings.iter().any(|warning| warning.contains("clock"));
+            assert!(told, "{by}: {report:?}");
+            assert_eq!(report.verdict.as_ref().map(|verdict| verdict.limit), Some(Limit::Unstable));
+        }
+    }
+}
+
+#[test]
+fn a_route_that_changes_in_the_middle() {
+    // To a path 4 ms longer, of 40 Mb/s.
+    let other = "name = 'other'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '40 Mb/s'\npropagation = '5 ms'\nqueue = '1 MiB'\n";
+    let other = Scenario::parse("other.toml", other).unwrap();
+    let rerouted = |before, effort: Effort| Rerouted {
+        before,
+        after: SimPath::new(&other, 2),
+        left: effort.probes as usize / 2,
+    };
+    for report in halfway(&scenario("", ""), rerouted) {
+        assert!(report.warnings.iter().any(|warning| warning.contains("the route changed")), "{report:?}");
+    }
+}
+
+#[test]
+fn a_policer_that_lets_no_two_packets_pass_together() {
+    let policer = "policer = { rate = '50 Mb/s', burst = '1526 B' }";
+    for report in reports(&idle(policer)) {
+        let limit = report.verdict.as_ref().map(|verdict| verdict.limit);
+        if ["busy-trains", "shaper-probe"].contains(&report.method.as_str()) {
+            assert_eq!(limit, Some(Limit::TokenBucket), "{report:?}");
+        }
+        for (quantity, finding) in sure(&report) {
+            assert_ne!(finding.holds(50e6), Some(false), "{quantity:?} {finding:?} of {report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_policer_is_told_with_rate_and_depth() {
+    for (rate, burst) in [(100.0, 60_000.0), (100.0, 300_000.0), (300.0, 150_000.0), (50.0, 1_526.0)] {
+        let path = idle(&format!("policer = {{ rate = '{rate} Mb/s', burst = '{burst} B' }}"));
+        let facts = SimPath::new(&path, 1).facts();
+        let mut probe = ShaperProbe::new(Default::default(), &facts);
+        run(&mut probe, &mut SimPath::new(&path, 1), None, drop).unwrap();
+        let report = probe.report();
+        let verdict = report.verdict.as_ref().unwrap();
+        assert_eq!(verdict.limit, Limit::TokenBucket, "{report:?}");
+        assert!(verdict.reason.contains("policer"), "{report:?}");
+        let token = report.finding(Quantity::TokenRate).estimate().unwrap() / 1e6;
+        assert!((token / rate - 1.0).abs() < 0.03, "{token} for {rate}: {report:?}");
+        let depth = report.finding(Quantity::BucketDepth).estimate().unwrap();
+        // To a packet.
+        assert!((depth - burst).abs() < 0.03 * burst + 1_526.0, "{depth} for {burst}");
+    }
+    // What is free behind a shallow one is bounded by its rate.
+    let path = idle("policer = { rate = '100 Mb/s', burst = '60 kB' }");
+    let mut busy = Busy::new(Default::default(), &SimPath::new(&path, 1).facts());
+    run(&mut busy, &mut SimPath::new(&path, 1), None, drop).unwrap();
+    let finding = busy.report().finding(Quantity::AvailableBandwidth);
+    let upper =
+        matches!(finding, Finding::Bound { bound, side: Side::Upper, .. } if (90e6..110e6).contains(&bound));
+    assert!(upper, "{:?}", busy.report());
+    // And a link with a short queue is none.
+    let mut short = idle("");
+    short.links[1].rate = Some(BitRate::from_mbps(100));
+    short.links[1].queue = dwell_sim::QueueLimit::Packets(5);
+    let mut probe = ShaperProbe::new(Default::default(), &SimPath::new(&short, 1).facts());
+    run(&mut probe, &mut SimPath::new(&short, 1), None, drop).unwrap();
+    assert_eq!(probe.report().verdict.unwrap().limit, Limit::Link);
+}
+
+#[test]
+fn a_slow_program_changes_nothing_where_the_kernel_stamps() {
+    let slow = "[destination]\nkernel_stamps = true\nspin = '300 us'\nservice = '300 us'\n";
+    let path = scenario("", slow);
+    let facts = SimPath::new(&path, 1).facts();
+    let mut busy = Busy::new(Default::default(), &facts);
+    run(&mut busy, &mut SimPath::new(&path, 1), None, drop).unwrap();
+    let free = busy.report().finding(Quantity::AvailableBandwidth);
+    assert_eq!(free.holds(50e6), Some(true), "{free:?}");
+}
