@@ -21,10 +21,10 @@ const LASTING: f64 = 400e3;
 const BATCHES: usize = 6;
 
 /// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
-const TESTED: usize = 24;
+const TESTED: usize = 22;
 
 /// So many trains make the line, at the least and at the most.
-const TRAINS: (usize, usize) = (12, 64);
+const TRAINS: (usize, usize) = (10, 64);
 
 /// A train leaves its head and at most so much of itself waiting.
 const LEFT: f64 = 1.0;
@@ -81,7 +81,8 @@ mod tests {
     use super::*;
 
     fn sent(plan: &Plan) -> usize {
-        (plan.full + plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
+        plan.full * (FULL_HEAD + plan.packets)
+            + (plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
             + plan.tested * TEST
             + BURST * BURSTS
     }

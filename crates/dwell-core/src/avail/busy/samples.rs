@@ -79,8 +79,7 @@ impl Samples {
 
     /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
     pub(super) fn another(&self) -> Option<Another> {
-        let gaps = [self.gaps.as_slice(), &self.full_gaps].concat();
-        another(&gaps, self.own(), median(&self.made)?, self.burst()?)
+        another(&self.gaps, &self.full_gaps, self.own(), median(&self.made)?, self.burst()?)
     }
 
     /// How far apart packets of bursts come.

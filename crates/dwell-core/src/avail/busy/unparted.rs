@@ -41,20 +41,34 @@ pub(super) enum Another {
 /// So much more or less than one link explains is another's doing.
 const ANOTHER: f64 = 0.1;
 
-/// Where so many gaps are shorter.
+/// Where so many gaps are shorter, and fewer than so many of bursts are as long as one link makes them (a host's stamps are
+/// off now and then, but not at each packet).
 const CLOSER: f64 = 0.05;
+const ALIKE: f64 = 0.5;
 
-/// `gaps` are those of bursts and of trains at the pace.
-pub(super) fn another(gaps: &[f64], own: Option<Known>, made: f64, burst: f64) -> Option<Another> {
-    if batch(gaps).is_some() || gaps.len() < ENOUGH {
+/// `bursts` are their gaps, `paced` those of trains at the pace.
+pub(super) fn another(
+    bursts: &[f64],
+    paced: &[f64],
+    own: Option<Known>,
+    made: f64,
+    burst: f64,
+) -> Option<Another> {
+    if batch(bursts).is_some() || bursts.len() < ENOUGH {
         return None;
     }
+    let own = own.map(|(own, _)| own);
     let least = burst - made;
-    let near = own.map_or(least, |(own, _)| own.min(least)) * (1.0 - ANOTHER);
-    if gaps.iter().filter(|gap| **gap < near).count() as f64 > CLOSER * gaps.len() as f64 {
+    let served = own.map_or(least, |own| own.min(least));
+    let shorter = |gap: &&f64| **gap < served * (1.0 - ANOTHER);
+    let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
+    let alike = bursts.iter().filter(|gap| (**gap - served).abs() <= ANOTHER * served).count();
+    if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
+        && (alike as f64) < ALIKE * bursts.len() as f64
+    {
         return Some(Another::Closer);
     }
-    own.is_some_and(|(own, _)| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
+    own.is_some_and(|own| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
 }
 
 /// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
@@ -84,6 +98,22 @@ mod tests {
         let mut gaps = vec![123.0; 6];
         gaps.extend((0..14).map(|i| 123.0 + 17.3 * f64::from(i + 1)));
         assert_eq!(unparted(&gaps).unwrap().0, 123.0);
+    }
+
+    #[test]
+    fn another_link_parts_packets_or_lets_them_come_nearer() {
+        let (own, made) = (Some((120.0, 0.1)), 12.0);
+        let even = [120.0; 30];
+        assert_eq!(another(&even, &[], own, made, 120.0), None);
+        // What one link may send between two packets of a burst, and more than that.
+        assert_eq!(another(&even, &[], own, made, 131.0), None);
+        assert_eq!(another(&even, &[], own, made, 180.0), Some(Another::Parted));
+        let jostled: Vec<f64> = (0..30).map(|i| 90.0 + 2.0 * f64::from(i)).collect();
+        assert_eq!(another(&jostled, &[], own, made, 120.0), Some(Another::Closer));
+        // A host whose stamps are late now and then.
+        let mut late = even.to_vec();
+        late.extend([150.0, 90.0, 150.0, 90.0]);
+        assert_eq!(another(&late, &[], own, made, 121.0), None);
     }
 
     #[test]
