@@ -33,6 +33,8 @@ const AGREE: f64 = 0.05;
 const NARROW: f64 = 0.05;
 /// On a link that is taken to four fifths a tenth of the shortest runs is untouched.
 const UNTOUCHED: f64 = 0.12;
+/// Untouched trains agree to within this share of a packet's time.
+const SCATTER: f64 = 0.05;
 
 impl SparedRuns {
     /// Sizes for the ruler: two, whose times shrink in proportion where a link sets the pace.
@@ -138,6 +140,7 @@ impl SparedRuns {
         if found.trains < TRAINS
             || found.share < SHARE
             || found.lead < LEAD
+            || found.scatter > SCATTER
             || slope.half_width() > NARROW * slope.value
         {
             report.warnings.push(format!(

@@ -202,9 +202,10 @@ impl Ruler {
             cuts.iter().filter_map(mark).collect::<Vec<_>>()
         };
         let errors = if self.kind == Kind::Hold { &ERRORS[..] } else { &ERRORS[..1] };
-        let tried = errors.iter().map(marks).map(|marks| (score(&marks, range), marks));
-        let (_, best) = tried.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        crest(&best, range, seed)
+        let tried = errors.iter().map(|share| (share, marks(share)));
+        let scored = tried.map(|(share, marks)| (score(&marks, range), *share, marks));
+        let (_, share, best) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(Crest { scatter: share, ..crest(&best, range, seed)? })
     }
 }
 
