@@ -42,8 +42,9 @@ const LEAST: f64 = 1.0 / 4_000.0;
 const APART: f64 = 0.25;
 const NEXT: f64 = 0.2;
 
-/// Between trains the NIC rests for so many periods at the least.
+/// Between trains the NIC rests for so many periods at the least; one that adapts for so long that it has forgotten the last.
 const RESTS: f64 = 4.0;
+const FORGETS: Nanos = Nanos::from_millis(5);
 
 /// One train as it came.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -72,11 +73,12 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// Of a NIC that behaves so; `None` where it has no period.
-    pub(super) fn of(fit: &Fit) -> Option<Self> {
+    /// Of a NIC that behaves so after a rest, and is of this kind; `None` where it has no period.
+    pub(super) fn of(fit: &Fit, kind: Kind) -> Option<Self> {
         let period = fit.period?.value;
         let polls = if let Behaviour::Deferred { polls, .. } = fit.behaviour { polls } else { 1 };
-        let rest = Nanos::from_f64(RESTS * period * f64::from(polls));
+        let forgets = if kind == Kind::Adaptive { FORGETS } else { Nanos::ZERO };
+        let rest = Nanos::from_f64(RESTS * period * f64::from(polls)).max(forgets);
         Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new() })
     }
 
