@@ -100,7 +100,7 @@ impl Ruler {
     /// The next train of packets of `size`, to end where the period does; `slope` is what was found so far.
     pub(super) fn train(&self, place: usize, size: Bytes, slope: Option<f64>, chance: &mut Indices) -> Train {
         let most = BEHIND[place % BEHIND.len()];
-        let (others, room) = match slope.filter(|_| place % SEEKS > 0) {
+        let (others, room) = match slope.filter(|_| !place.is_multiple_of(SEEKS)) {
             // Where packets end nobody knows yet: far or near, with equal chances.
             None => (most.max(9), self.period * LEAST.powf(share(chance))),
             Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
