@@ -1,6 +1,6 @@
 //! `dwell capacity`: how much the narrow link of the path carries, or the end link.
 
-use super::{Measuring, insert_findings, measure, warnings};
+use super::{Measuring, insert_report, measure};
 use crate::cli::Output;
 use crate::figure::cells;
 use crate::picture::{Panel, Rates, Sizes};
@@ -205,17 +205,11 @@ impl Measuring for Capacity {
 
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = self.report(finished) else { return Ok(()) };
-        document.insert("method".into(), json!(report.method));
-        document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
-        let told: Vec<Quantity> =
-            SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
-        insert_findings(document, report, &told)?;
-        document.insert("verdict".into(), json!(report.verdict));
+        insert_report(document, report, &SHOWN, finished)?;
         document.insert("layer".into(), json!("ethernet, framing counted"));
         document.insert("packet_bytes".into(), json!(finished.facts.max_size));
         let at_ip = self.layers(finished).map(|(_, at_ip)| at_ip);
         document.insert("ip_layer_bps".into(), json!(at_ip));
-        document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())
     }
 

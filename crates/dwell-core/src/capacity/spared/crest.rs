@@ -53,6 +53,8 @@ pub(super) struct Crest {
     pub(super) lead: f64,
     /// Share of the short runs that agree on it: the longer ones may agree on what others made of all of them.
     pub(super) untouched: f64,
+    /// How far trains that agree are apart, as a share of a packet's time, where marks were widened for that.
+    pub(super) scatter: f64,
 }
 
 impl Mark {
@@ -133,6 +135,7 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
         trains,
         lead: score - rival,
         untouched: agreeing as f64 / short.len().max(1) as f64,
+        scatter: 0.0,
     })
 }
 

@@ -31,8 +31,10 @@ const SHARE: f64 = 0.12;
 const LEAD: f64 = 4.0;
 const AGREE: f64 = 0.05;
 const NARROW: f64 = 0.05;
-/// On a link that is taken to four fifths a tenth of the shortest runs is untouched.
-const UNTOUCHED: f64 = 0.12;
+/// Of the shortest runs so many must be untouched: a queue of constant traffic leaves none, and all trains alike.
+const UNTOUCHED: f64 = 0.25;
+/// Untouched trains agree to within this share of a packet's time.
+const SCATTER: f64 = 0.05;
 
 impl SparedRuns {
     /// Sizes for the ruler: two, whose times shrink in proportion where a link sets the pace.
@@ -61,8 +63,8 @@ impl SparedRuns {
             self.planned += fleet.iter().map(|departure| departure.pause).sum();
             return Some(fleet);
         }
-        let gathers = ears.coalesced().is_some_and(|coalesced| coalesced.kind != Kind::None);
-        self.ruler = ears.fit().filter(|_| gathers).and_then(|fit| Ruler::of(&fit));
+        let kind = ears.coalesced().map(|coalesced| coalesced.kind).filter(|kind| *kind != Kind::None);
+        self.ruler = ears.fit().zip(kind).and_then(|(fit, kind)| Ruler::of(&fit, kind));
         None
     }
 
@@ -138,6 +140,7 @@ impl SparedRuns {
         if found.trains < TRAINS
             || found.share < SHARE
             || found.lead < LEAD
+            || found.scatter > SCATTER
             || slope.half_width() > NARROW * slope.value
         {
             report.warnings.push(format!(

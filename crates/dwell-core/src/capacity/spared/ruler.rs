@@ -42,8 +42,9 @@ const LEAST: f64 = 1.0 / 4_000.0;
 const APART: f64 = 0.25;
 const NEXT: f64 = 0.2;
 
-/// Between trains the NIC rests for so many periods at the least.
+/// Between trains the NIC rests for so many periods at the least; one that adapts for so long that it has forgotten the last.
 const RESTS: f64 = 4.0;
+const FORGETS: Nanos = Nanos::from_millis(5);
 
 /// One train as it came.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -72,11 +73,12 @@ pub(super) struct Ruler {
 }
 
 impl Ruler {
-    /// Of a NIC that behaves so; `None` where it has no period.
-    pub(super) fn of(fit: &Fit) -> Option<Self> {
+    /// Of a NIC that behaves so after a rest, and is of this kind; `None` where it has no period.
+    pub(super) fn of(fit: &Fit, kind: Kind) -> Option<Self> {
         let period = fit.period?.value;
         let polls = if let Behaviour::Deferred { polls, .. } = fit.behaviour { polls } else { 1 };
-        let rest = Nanos::from_f64(RESTS * period * f64::from(polls));
+        let forgets = if kind == Kind::Adaptive { FORGETS } else { Nanos::ZERO };
+        let rest = Nanos::from_f64(RESTS * period * f64::from(polls)).max(forgets);
         Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new() })
     }
 
@@ -98,7 +100,7 @@ impl Ruler {
     /// The next train of packets of `size`, to end where the period does; `slope` is what was found so far.
     pub(super) fn train(&self, place: usize, size: Bytes, slope: Option<f64>, chance: &mut Indices) -> Train {
         let most = BEHIND[place % BEHIND.len()];
-        let (others, room) = match slope.filter(|_| place % SEEKS > 0) {
+        let (others, room) = match slope.filter(|_| !place.is_multiple_of(SEEKS)) {
             // Where packets end nobody knows yet: far or near, with equal chances.
             None => (most.max(9), self.period * LEAST.powf(share(chance))),
             Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
@@ -202,9 +204,10 @@ impl Ruler {
             cuts.iter().filter_map(mark).collect::<Vec<_>>()
         };
         let errors = if self.kind == Kind::Hold { &ERRORS[..] } else { &ERRORS[..1] };
-        let tried = errors.iter().map(marks).map(|marks| (score(&marks, range), marks));
-        let (_, best) = tried.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        crest(&best, range, seed)
+        let tried = errors.iter().map(|share| (share, marks(share)));
+        let scored = tried.map(|(share, marks)| (score(&marks, range), *share, marks));
+        let (_, share, best) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(Crest { scatter: share, ..crest(&best, range, seed)? })
     }
 }
 

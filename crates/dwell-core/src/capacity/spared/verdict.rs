@@ -26,6 +26,9 @@ const STRAIN: f64 = 0.01;
 const AGREE: f64 = 0.02;
 pub(super) const AGREEING: usize = 3;
 
+/// Without what a bucket lets pass, sizes differ by less than this share of what they differ by with it.
+const NEARER: f64 = 0.5;
+
 /// A bucket that a kernel's timer needs holds no more than so many full packets.
 pub(super) const SPILL: f64 = 4.0;
 
@@ -76,11 +79,17 @@ impl SparedRuns {
     }
 
     /// How many bits of each train are best left out: those that a token bucket lets pass are no measure of what fills it.
-    /// There small packets pass several at a time, so sizes agree only without the first.
+    /// There small packets pass several at a time, so sizes agree far better without the first.
     fn spilled(&self, sizes: &[Bytes]) -> f64 {
         let without = SPILL * occupied(self.facts.max_size);
-        let agree = self.agreement(sizes, 0.0).1;
-        if agree < AGREEING && self.agreement(sizes, without).1 > agree { without } else { 0.0 }
+        let (alone, agree) = self.agreement(sizes, 0.0);
+        let apart = |alone: &[f64]| {
+            let most = alone.iter().copied().fold(0.0, f64::max);
+            let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
+            if alone.len() == sizes.len() { most / least - 1.0 } else { f64::INFINITY }
+        };
+        let nearer = || apart(&self.agreement(sizes, without).0) < NEARER * apart(&alone);
+        if agree < AGREEING && nearer() { without } else { 0.0 }
     }
 
     pub(super) fn verdict(&self) -> Report {

@@ -134,12 +134,13 @@ fn goal(cell: &Cell) -> Option<&'static Goal> {
     }
 }
 
-/// What a connection of ours misses beside one of iperf3.
+/// What a connection of ours misses beside one of iperf3, each of what was free while it ran.
 fn slower(cell: &Cell, other: &Cell) -> Vec<String> {
-    let (Some(own), Some(other)) = (cell.found, other.found) else {
+    let of_free = |cell: &Cell| Some(cell.found?.mean / cell.truth?.mean);
+    let (Some(own), Some(other)) = (of_free(cell), of_free(other)) else {
         return vec!["there is nothing to compare".to_owned()];
     };
-    let off = own.mean / other.mean - 1.0;
+    let off = own / other - 1.0;
     if off.abs() <= AS_FAST { Vec::new() } else { vec![format!("{:+.1} % of iperf3", off * 100.0)] }
 }
 
@@ -228,6 +229,21 @@ mod tests {
         assert_eq!(standing(&[Some(6.0), Some(-7.0), Some(30.0)], 1).len(), 2, "a doubt was told");
         assert_eq!(standing(&[None], 0), ["no value: gives up"]);
         assert_eq!(standing(&[Some(1.0), Some(1.0), None], 0), ["1 of 3 without a value"]);
+    }
+
+    #[test]
+    fn a_connection_of_ours_is_held_against_iperf3_by_what_was_free() {
+        let found = |method: &str, free: f64, found: f64| {
+            let mut row = row(method, 0, Some(found - 50.0), 0);
+            row.truth = Some(free * 1e6);
+            row
+        };
+        let missed = |own: f64| {
+            let rows = [found(report::NAME, 50.0, own), found(IPERF3, 52.0, 51.0)];
+            standings(&cells(&rows), |_| &[]).remove(0).missed
+        };
+        assert!(missed(49.1).is_empty(), "as large a share of what was free");
+        assert_eq!(missed(51.0), ["+4.0 % of iperf3"]);
     }
 
     #[test]
