@@ -145,10 +145,9 @@ impl Method for ShaperProbe {
             let none = || Finding::unmeasurable("no burst arrived");
             return report.with(Quantity::TokenRate, none()).with(Quantity::BucketDepth, none());
         };
-        let depth = |fall: &Fall| fall.passed * size.0 as f64 * (1.0 - fall.before / fall.after);
         let peak = self.of_falls(Unit::Bps, |fall| self.rate(fall.before));
-        let token = self.of_falls(Unit::Bps, |fall| self.rate(fall.after));
-        let deep = self.of_falls(Unit::Bytes, depth);
+        let token = self.of_falls(Unit::Bps, |fall| fall.rate(size));
+        let deep = self.of_falls(Unit::Bytes, |fall| fall.depth(size));
         if let (Some(peak), Some(token), Some(deep), true) = (peak, token, deep, self.alike()) {
             return report
                 .with(Quantity::DispersionRate, peak)

@@ -445,7 +445,9 @@ impl Method for Busy {
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
             if self.lossy > 0 {
                 let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
-                return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+                return report
+                    .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                    .limited(Limit::Unstable, why);
             }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / slowest);
