@@ -81,7 +81,7 @@ pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     let after = pace(rest)?;
     let before = pace(&[*first, rest[0]])?;
     let regular = mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0));
-    (regular && before < after * ALIKE && after < before * ALIKE).then(|| Fall {
+    (regular && before < after * ALIKE && after < before * ALIKE).then_some(Fall {
         before: after,
         after: after * step,
         passed: whole as f64,

@@ -101,7 +101,8 @@ impl AgentArgs {
             stop.store(true, Ordering::Relaxed);
             let tested = tests.map(|tests| tests.join().map_err(|_| anyhow!("the thread of udpst died")));
             served?;
-            Ok(tested.transpose()?.transpose()?.unwrap_or_default())
+            tested.transpose()?.transpose()?;
+            Ok(())
         })
     }
 

@@ -94,6 +94,9 @@ const DEEP: usize = 64;
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
 
+/// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
+const BEYOND: f64 = 2.0;
+
 /// Trains of the test, and of each fleet of a search.
 const TEST: usize = 2;
 const FLEET: usize = 8;
@@ -479,6 +482,12 @@ impl Method for Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Link, why);
+        }
+        if median(&self.made).is_some_and(|made| line.own.value * BEYOND < made) {
+            let why = "by the gaps of its trains the link carries several times what bursts were sent at: these gaps are the hosts', not a link's";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                .limited(Limit::HostLimited, why);
         }
         let unsure = (line.free.high - line.free.low) * line.own.value;
         let (limit, why) = if unsure > UNSTABLE {
