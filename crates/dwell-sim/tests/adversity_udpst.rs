@@ -16,8 +16,9 @@ fn path(says: &str, rest: &str) -> SimPath {
 
 fn told(mut path: impl Path) -> Report {
     let how = Parameters { one_way: true, ..Parameters::default() };
-    let report = capacity::report(&over_trains(&mut path, &how, Direction::Forward).unwrap());
-    println!("{report:?}");
+    let tested = over_trains(&mut path, &how, Direction::Forward).unwrap();
+    let report = capacity::report(&tested);
+    println!("{tested:?}\n{report:?}");
     report
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The name of the method.
 pub const NAME: &str = "udpst";
 
-/// A full link loses less than this share of what a search sends, which turns back from a tenth of that.
+/// At its best a search loses less than this share of what it sends to a full link.
 const LOSSY: f64 = 0.25;
 
 /// A test that is over.
@@ -40,6 +40,12 @@ pub fn rate(part: &SubInterval, ipv6: bool) -> BitRate {
     let headers = HEADERS + if ipv6 { 20 } else { 0 };
     let bytes = part.bytes.saturating_add(u64::from(part.packets) * headers);
     BitRate((bytes as f64 * 8e6 / f64::from(part.micros.max(1))) as u64)
+}
+
+/// Of the packets sent in a sub-interval, the share that was lost.
+fn lost_share(part: &SubInterval) -> f64 {
+    let (lost, came) = (f64::from(part.troubles[0]), f64::from(part.packets));
+    lost / (lost + came).max(1.0)
 }
 
 /// Sub-intervals in which the search rises are not of the path.
@@ -70,8 +76,12 @@ pub fn report(tested: &Tested) -> Report {
     let came: u64 = parts.iter().map(|part| u64::from(part.packets)).sum();
     let loss = lost as f64 / (lost + came).max(1) as f64;
     // The most that arrived is there; that no more could is what the search says, and it may err to that side only.
-    let found = if loss > LOSSY {
-        let why = format!("{:.0} % was lost, and the search does not rise where so much is", loss * 100.0);
+    let least = parts.iter().map(lost_share).fold(1.0, f64::min);
+    let found = if least > LOSSY {
+        let why = format!(
+            "{:.0} % was lost at the least, and the search does not rise where so much is",
+            least * 100.0
+        );
         report.warnings.push(format!("{why}; find out where"));
         Finding::at_least(best, Unit::Bps, why)
     } else {
@@ -95,10 +105,10 @@ pub fn report(tested: &Tested) -> Report {
         Some((*at, *bits))
     });
     // The search of type C falls back by itself, and any does where much is lost.
-    let held = tested.algorithm == Algorithm::B && loss <= LOSSY;
+    let held = tested.algorithm == Algorithm::B && least <= LOSSY;
     let bucket = bucket(&course.collect::<Vec<_>>()).filter(|_| held);
-    let (limit, reason) = if loss > LOSSY {
-        (Limit::Unstable, format!("{:.0} % was lost: the search does not rise", loss * 100.0))
+    let (limit, reason) = if least > LOSSY {
+        (Limit::Unstable, format!("{:.0} % was lost at the least: the search does not rise", least * 100.0))
     } else if let Some(bucket) = bucket {
         (Limit::TokenBucket, bucket.reason("IP packets"))
     } else if *table_end {
