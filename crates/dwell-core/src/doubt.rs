@@ -1,12 +1,13 @@
 //! What was odd about the packets of a measurement, whatever its method made of them: loss, disorder, a receiver that could
 //! not keep up, a path or a clock that changed midway. It goes into the report, so that no figure looks surer than it is.
 
-use crate::avail::stream::first;
+use crate::avail::stream::{first, passed};
+use crate::capacity::fall::{Fall, STEPS, policed};
 use crate::limit::Limit;
 use crate::report::Report;
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
 use crate::train::{Fate, Observation};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// More lost, or overtaken, than this share is worth a word.
 const FEW: f64 = 0.01;
@@ -20,6 +21,10 @@ const HIGHER: f64 = 3.0;
 /// and at least so high.
 const NOTICEABLE: f64 = 50_000.0;
 
+/// So many trains, and half of those that could, show the same policer, whose rates are no further apart than this factor.
+const AGAIN: usize = 2;
+const SAME: f64 = 1.2;
+
 /// A stamp so much earlier than that of a packet which came before is of a clock that was set back.
 const BACK: Nanos = Nanos(50_000);
 
@@ -31,6 +36,9 @@ pub struct Doubts {
     overflowed: u64,
     overtaken: u64,
     set_back: Option<Nanos>,
+    policed: Vec<(Fall, Bytes)>,
+    /// Trains that lost packets and are long enough to show a policer.
+    lossy: usize,
     /// Of each train's first packet: departure and apparent delay, nanoseconds.
     firsts: Vec<(f64, f64)>,
 }
@@ -51,6 +59,11 @@ impl Doubts {
         let stamps: Vec<Nanos> = stamps.collect();
         let back = stamps.windows(2).map(|two| two[0] - two[1]).filter(|back| *back > BACK).max();
         self.set_back = self.set_back.max(back);
+        if orders.len() < observation.fates.len() && orders.len() > STEPS {
+            self.lossy += 1;
+            let size = observation.fates[0].packet.size;
+            self.policed.extend(policed(&passed(observation)).map(|fall| (fall, size)));
+        }
         self.firsts.extend(first(observation));
     }
 
@@ -60,7 +73,12 @@ impl Doubts {
         let share = |part: u64| part as f64 / self.packets.max(1) as f64;
         let percent =
             |part: u64| format!("{part} of {} packets ({:.1} %)", self.packets, share(part) * 100.0);
-        let policed = report.verdict.as_ref().is_some_and(|verdict| verdict.limit == Limit::TokenBucket);
+        let told = |report: &Report| report.verdict.as_ref().is_some_and(|it| it.limit == Limit::TokenBucket);
+        if let Some(reason) = self.policer().filter(|_| !told(&report)) {
+            report.warnings.push(format!("{reason}; figures that do not allow for it are wrong"));
+            report = report.limited(Limit::TokenBucket, reason);
+        }
+        let policed = told(&report);
         if self.overflowed > 0 {
             let lost = percent(self.overflowed);
             let reason = format!("the receiving host did not keep up: its socket had no room for {lost}");
@@ -89,6 +107,20 @@ impl Doubts {
             report = report.limited(Limit::Unstable, reason);
         }
         report
+    }
+
+    /// The policer that several trains show, with rate and depth.
+    fn policer(&self) -> Option<String> {
+        let of = |figure: fn(&Fall, Bytes) -> f64| {
+            sorted(&self.policed.iter().map(|(fall, size)| figure(fall, *size)).collect::<Vec<_>>())
+        };
+        let (rates, depths) = (of(Fall::rate), of(Fall::depth));
+        let alike = rates.len() >= AGAIN
+            && rates.len() * 2 >= self.lossy
+            && rates.last()? <= &(rates.first()? * SAME);
+        let (fall, _) = self.policed.first().filter(|_| alike)?;
+        let (rate, depth) = (median(&rates)? / 1e6, median(&depths)? / 1e3);
+        Some(format!("{}: {rate:.3} Mb/s, {depth:.1} kB deep", fall.reason()))
     }
 
     /// By how much the delays of first packets changed at once and for good: on either side they spread by much less. (The

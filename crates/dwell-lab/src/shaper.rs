@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::namespace::Namespace;
 use crate::wiring::ETHERNET_HEADER;
 use dwell_core::{BitRate, Bytes, Nanos};
-use dwell_sim::{Carrier, LinkSpec, QueueLimit};
+use dwell_sim::{Carrier, LinkSpec, QueueLimit, Shaper};
 
 /// What a frame is longer on the wire than the kernel counts: check sequence and preamble.
 const UNCOUNTED: Bytes = Bytes(12);
@@ -28,7 +28,7 @@ pub(crate) fn shape(
     carrier: Carrier,
     mtu: u32,
 ) -> Result<(), LabError> {
-    let Some(rate) = link.rate else { return Ok(()) };
+    let Some(rate) = link.rate.into_iter().chain(link.tokens()).min() else { return Ok(()) };
     node.tc(&lines(port, rate, link, carrier, mtu))
 }
 
@@ -58,8 +58,23 @@ fn lines(port: &str, rate: BitRate, link: &LinkSpec, carrier: Carrier, mtu: u32)
                 QueueLimit::Unlimited => UNLIMITED,
             };
             let limit = limit.clamp(frame, UNLIMITED);
+            let Some(Shaper { rate: tokens, burst: depth, peak }) =
+                link.shaper.filter(|it| it.rate.0 == rate)
+            else {
+                return vec![format!(
+                    "qdisc add dev {port} root handle 1: {table} tbf rate {rate}bit burst {burst} limit {limit}"
+                )];
+            };
+            // Of a shaper's bucket the gap takes no tokens.
+            let table = format!("stab overhead {} linklayer ethernet", UNCOUNTED.0);
+            let fastest = link.rate.into_iter().chain(peak).min().filter(|fastest| *fastest > tokens);
+            let peak = fastest.map_or(String::new(), |fastest| {
+                let late = (fastest.0 as f64 / 8.0 * TIMER_LATE.as_secs_f64()).ceil() as u64;
+                format!(" peakrate {}bit mtu {}", fastest.0, frame + late)
+            });
             vec![format!(
-                "qdisc add dev {port} root handle 1: {table} tbf rate {rate}bit burst {burst} limit {limit}"
+                "qdisc add dev {port} root handle 1: {table} tbf rate {rate}bit burst {} limit {limit}{peak}",
+                depth.0
             )]
         }
     }

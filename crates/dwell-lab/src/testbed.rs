@@ -78,7 +78,7 @@ fn is_loaded(scenario: &Scenario, way: Direction) -> bool {
 
 /// Whether packets pass the link untouched. (Cross traffic on a link without rate delays nobody.)
 fn does_nothing(link: &LinkSpec) -> bool {
-    link.rate.is_none() && only_shapes(link)
+    link.rate.is_none() && link.shaper.is_none() && only_shapes(link)
 }
 
 /// Whether some packets come twice.
@@ -88,8 +88,8 @@ pub(crate) fn duplicates(link: &LinkSpec) -> bool {
 
 /// Whether a token bucket can be the whole link.
 fn only_shapes(link: &LinkSpec) -> bool {
-    let LinkSpec { rate, queue, framing, cross, .. } = link.clone();
-    *link == LinkSpec { queue, framing, cross, ..LinkSpec::new(rate) }
+    let LinkSpec { rate, queue, framing, cross, shaper, .. } = link.clone();
+    *link == LinkSpec { queue, framing, cross, shaper, ..LinkSpec::new(rate) }
 }
 
 /// A path between two namespaces.
@@ -181,12 +181,14 @@ impl Testbed {
         mtu: u32,
         seed: u64,
     ) -> Result<(), LabError> {
-        if let Some(index) = scenario.links.iter().chain(reverse).position(|link| !only_shapes(link)) {
+        let carrier = scenario.lab.carrier;
+        let given = |link: &LinkSpec| only_shapes(link) && (link.shaper.is_none() || carrier == Carrier::Tbf);
+        if let Some(index) = scenario.links.iter().chain(reverse).position(|link| !given(link)) {
             return Err(LabError::Scenario {
                 scenario: scenario.name.clone(),
                 reason: format!(
-                    "link {} has more than a rate and a queue, which the kernel's token buckets do not give: \
-                     set lab.carrier to \"emulated\"",
+                    "link {} has more than a rate and a queue (and, of tbf, a shaper), which the kernel's token buckets do \
+                     not give: set lab.carrier to \"emulated\"",
                     index % scenario.links.len()
                 ),
             });
@@ -200,7 +202,6 @@ impl Testbed {
                         .to_owned(),
             });
         }
-        let carrier = scenario.lab.carrier;
         for index in 0..self.wiring.nodes.len() {
             self.wiring.bridge(index)?;
         }

@@ -230,3 +230,25 @@ fn a_slow_program_changes_nothing_where_the_kernel_stamps() {
     let free = busy.report().finding(Quantity::AvailableBandwidth);
     assert_eq!(free.holds(50e6), Some(true), "{free:?}");
 }
+
+#[test]
+fn a_path_that_behaves_raises_no_doubt() {
+    let loaded = |percent: u32, seed: u64| {
+        let text = format!(
+            "name = 'honest'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n\
+             [[links.cross]]\nkind = 'poisson'\nload = '{percent} %'\nsize = '602 B'\n[[links]]\nrate = '1 Gb/s'\n\
+             [destination.clock]\nskew_ppm = 50.0\n"
+        );
+        SimPath::new(&Scenario::parse("honest.toml", &text).unwrap(), seed)
+    };
+    let (mut runs, mut doubted) = (0, 0);
+    for (percent, seed) in [(0, 1), (30, 1), (60, 1), (80, 1), (30, 2), (60, 2), (80, 2), (80, 3), (80, 4)] {
+        for mut method in methods(&loaded(percent, seed).facts()) {
+            let (told, _) = report(&mut *method, &mut loaded(percent, seed));
+            runs += 1;
+            doubted += usize::from(told.warnings.iter().any(|warning| warning.contains("route changed")));
+        }
+    }
+    println!("{doubted} of {runs} runs are doubted");
+    assert!(doubted * 50 <= runs, "{doubted} of {runs}");
+}

@@ -84,6 +84,7 @@ fn links_of_several_kinds_are_offered_what_they_say() {
     assert_eq!((used.tight().unwrap().link, used.narrow().unwrap().link), (1, 2));
     // 50 Mb/s of frames without their gaps are 50.4 with them.
     agrees("bandwidth/token-bucket.toml", &[0.0, 10.0], 40.4, 0.06);
+    agrees("bandwidth/policer.toml", &[0.0, 10.0], 40.4, 0.06);
     agrees("bandwidth/priority-queue.toml", &[0.0, 70.0], 30.0, 0.04);
     agrees("bandwidth/fair-queue.toml", &[0.0, 75.0], 25.0, 0.04);
     agrees("bandwidth/tcp.toml", &[0.0, 40.0], 60.0, 0.04);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// What was given cannot be used, as opposed to what was tried and failed.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:#}")]
+#[error("{}", one_line(.0))]
 pub(crate) struct BadArgument(anyhow::Error);
 
 /// Marks an error as the fault of what was given.
@@ -43,5 +43,6 @@ mod tests {
         let inner = anyhow!("name\n  not known");
         let error = inner.context("unknown host: name not known").context("cannot measure");
         assert_eq!(one_line(&error), "cannot measure: unknown host: name not known");
+        assert_eq!(one_line(&bad_argument(error)), "cannot measure: unknown host: name not known");
     }
 }

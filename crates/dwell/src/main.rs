@@ -10,6 +10,7 @@ mod identity;
 mod picture;
 mod run;
 mod screen;
+mod secret;
 mod target;
 mod terminal;
 mod verb;

@@ -1,8 +1,9 @@
 //! Where the rate falls at which a burst arrives: a token bucket is empty there. A shaper lets the rest wait, a policer
 //! drops it.
 
-use crate::avail::stream::Passed;
+use crate::avail::stream::{Passed, occupied};
 use crate::stats::quantile::{mean, median, quantile_of_sorted, sorted};
+use crate::unit::Bytes;
 
 /// A rate is taken of so many packets.
 const WINDOW: usize = 4;
@@ -17,7 +18,7 @@ pub(super) const GAMMA: f64 = 1.1;
 pub(super) const FASTER: f64 = 1.05;
 
 /// So many packets must have passed a policer after its first loss.
-const STEPS: usize = 12;
+pub(crate) const STEPS: usize = 12;
 
 /// It lets pass each so-many-th at least: of fewer losses nothing can be said.
 const STEP: f64 = 1.5;
@@ -44,6 +45,16 @@ pub(crate) struct Fall {
 }
 
 impl Fall {
+    /// The rate after it, in bits that packets of `size` take of a link in a second.
+    pub(crate) fn rate(&self, size: Bytes) -> f64 {
+        occupied(size) * 1e9 / self.after
+    }
+
+    /// What the bucket held, in bytes on the wire: while packets passed, more tokens came.
+    pub(crate) fn depth(&self, size: Bytes) -> f64 {
+        self.passed * size.0 as f64 * (1.0 - self.before / self.after)
+    }
+
     /// What it was seen by.
     pub(crate) const fn reason(&self) -> &'static str {
         if self.drops {
@@ -61,7 +72,7 @@ pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
 
 /// All pass up to the first loss, and then at regular steps, no later than before: by chance nothing is lost so evenly, and
 /// a link whose queue is full has delayed what it lets pass.
-fn policed(passed: &[Passed]) -> Option<Fall> {
+pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     let whole = passed.iter().enumerate().position(|(place, packet)| packet.number != place)?;
     let (rest, first) = (&passed[whole..], passed.first().filter(|_| whole > 0)?);
     let steps: Vec<f64> = rest.windows(2).map(|two| (two[1].number - two[0].number) as f64).collect();
@@ -70,7 +81,7 @@ fn policed(passed: &[Passed]) -> Option<Fall> {
     let after = pace(rest)?;
     let before = pace(&[*first, rest[0]])?;
     let regular = mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0));
-    (regular && before < after * ALIKE && after < before * ALIKE).then(|| Fall {
+    (regular && before < after * ALIKE && after < before * ALIKE).then_some(Fall {
         before: after,
         after: after * step,
         passed: whole as f64,

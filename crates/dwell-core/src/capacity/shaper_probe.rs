@@ -6,9 +6,9 @@
 //! seconds, takes the rate of each 300 ms of what arrives, and looks for the one time at which the rates fall for good
 //! (sections 3.1 and 3.2). Here a burst takes the place of the seconds: it is sent back to back, four times as long
 //! each time until one shows a fall, or is as long as may be; and that length is sent twice more: a bucket empties at
-//! the same place each time, and the traffic of others does not. What passed before the fall tells the depth: `sigma = k L (1
-//! - rho / R)`, for while k packets passed at R, more tokens came. A bucket that drops what is too much, a policer, is told by
-//! its losses, which are regular.
+//! the same place each time, and the traffic of others does not. What passed before the fall tells the depth, `sigma = k L (1 - rho
+//! / R)`, for while k packets passed at R, more tokens came. A bucket that drops what is too much, a policer, is told by its
+//! losses, which are regular.
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
@@ -145,10 +145,9 @@ impl Method for ShaperProbe {
             let none = || Finding::unmeasurable("no burst arrived");
             return report.with(Quantity::TokenRate, none()).with(Quantity::BucketDepth, none());
         };
-        let depth = |fall: &Fall| fall.passed * size.0 as f64 * (1.0 - fall.before / fall.after);
         let peak = self.of_falls(Unit::Bps, |fall| self.rate(fall.before));
-        let token = self.of_falls(Unit::Bps, |fall| self.rate(fall.after));
-        let deep = self.of_falls(Unit::Bytes, depth);
+        let token = self.of_falls(Unit::Bps, |fall| fall.rate(size));
+        let deep = self.of_falls(Unit::Bytes, |fall| fall.depth(size));
         if let (Some(peak), Some(token), Some(deep), true) = (peak, token, deep, self.alike()) {
             return report
                 .with(Quantity::DispersionRate, peak)

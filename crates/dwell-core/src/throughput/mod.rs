@@ -5,6 +5,7 @@
 //! computed from that alone, live and in replay. What sizes the window while it runs is [`autotune::Sobas`].
 
 pub mod autotune;
+mod bucket;
 pub mod fill;
 pub mod report;
 mod transfer;

@@ -1,5 +1,6 @@
 //! What held a run back: the path, the sending program or host, the receiving program or host.
 
+use super::bucket::bucket;
 use super::transfer::{Receiver, Sender, Threads, Transfer};
 use crate::limit::{Limit, Verdict};
 use crate::stats::quantile::{mean, median, standard_deviation};
@@ -18,6 +19,10 @@ const UNREAD: f64 = 0.5;
 const BETWEEN_READS: u64 = 65_536;
 /// Rates of sub-intervals that vary by more than this about their mean are no one figure.
 const UNSTEADY: f64 = 0.25;
+/// More than this share of the segments sent again is worth a word,
+const LOSSY: f64 = 0.003;
+/// where round trips are longer than the least by less than this, nanoseconds, or a tenth: there is no queue.
+const QUEUELESS: f64 = 1e6;
 /// What happens in this first part of a run is the ramp.
 const RAMP: Nanos = Nanos::from_secs(1);
 
@@ -165,6 +170,10 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
             format!("its socket buffer held the sender for {} of the time", of(shares.buffer_limited)),
         );
     }
+    let course = run.receiver.iter().map(|sample| (sample.at.as_secs_f64(), sample.received() as f64 * 8.0));
+    if let Some(bucket) = bucket(&course.collect::<Vec<_>>()) {
+        return (Limit::TokenBucket, bucket.reason("payload"));
+    }
     if shares.variation > UNSTEADY {
         let why = "the rate of sub-intervals varied by";
         return (Limit::Unstable, format!("{why} {} about its mean", of(shares.variation)));
@@ -194,7 +203,19 @@ fn link(run: &Transfer, shares: &Shares) -> String {
         _ => "round trips were not told".to_owned(),
     };
     let window = if run.autotuned { "a window sized to the path" } else { "the congestion window" };
-    format!("{window} was the limit; {} of the segments sent again; {queued}", percent2(shares.retransmitted))
+    let lossy = match (least, median(&rtts)) {
+        (Some(least), Some(median))
+            if shares.retransmitted > LOSSY
+                && median - least.as_f64() < QUEUELESS.max(0.1 * least.as_f64()) =>
+        {
+            ": losses without a queue are of a policer, a short queue or a link that loses packets"
+        }
+        _ => "",
+    };
+    format!(
+        "{window} was the limit; {} of the segments sent again; {queued}{lossy}",
+        percent2(shares.retransmitted)
+    )
 }
 
 fn percent2(share: f64) -> String {

@@ -4,14 +4,21 @@ use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
 use crate::screen::{print, print_json};
-use anyhow::{Result, anyhow};
+use crate::secret;
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use dwell_core::throughput::udpst;
 use dwell_net::protocol::PORT;
+use dwell_net::throughput::udpst::{UdpstServer, UdpstServerConfig};
 use dwell_net::{Agent, AgentConfig};
 use serde_json::json;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Tests of udpst at a time: two would find half of what one does.
+const TESTS: u32 = 1;
 
 /// Answer the hosts that may measure this one
 ///
@@ -21,7 +28,8 @@ use std::sync::atomic::AtomicBool;
 #[command(after_help = "Examples:
   dwell agent --key                          print this host's key, for the other host's file of peers
   dwell agent                                answer peers on all addresses
-  dwell agent --listen 192.0.2.7:7923 --core 1")]
+  dwell agent --listen 192.0.2.7:7923 --core 1
+  dwell agent --udpst ~/.config/dwell/udpst  udpst's server too, for clients with that secret")]
 pub(crate) struct AgentArgs {
     /// Where to listen, TCP and UDP alike
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT))]
@@ -30,6 +38,14 @@ pub(crate) struct AgentArgs {
     /// Print this host's public key and end
     #[arg(long)]
     key: bool,
+
+    /// Answer udpst clients too (RFC 9946) that have the secret in this file's first line
+    #[arg(long, value_name = "FILE")]
+    udpst: Option<PathBuf>,
+
+    /// Their port of control
+    #[arg(long, value_name = "PORT", default_value_t = udpst::PORT, requires = "udpst")]
+    udpst_port: u16,
 
     #[command(flatten)]
     identity: IdentityArgs,
@@ -62,11 +78,38 @@ impl AgentArgs {
             ..AgentConfig::new(identity, peers)
         })?;
         let address = agent.local_addr();
+        let server = self.udpst.as_deref().map(|file| self.server(file, address.ip())).transpose()?;
+        let tests = server.as_ref().map(|server| server.local_addr().to_string());
         if output.json {
-            print_json(&json!({ "listen": address.to_string(), "key": key.to_string(), "peers": known }))?;
+            print_json(&json!({
+                "listen": address.to_string(), "key": key.to_string(), "peers": known, "udpst": tests,
+            }))?;
         } else {
-            print(&format!("listening on {address} as {key}, for {known} peers\n"))?;
+            let tests = tests.map_or(String::new(), |at| format!("; udpst on {at}"));
+            print(&format!("listening on {address} as {key}, for {known} peers{tests}\n"))?;
         }
-        Ok(agent.serve(&AtomicBool::new(false))?)
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let tests = server.as_ref().map(|server| {
+                scope.spawn(|| {
+                    let served = server.serve(&stop);
+                    stop.store(true, Ordering::Relaxed);
+                    served
+                })
+            });
+            let served = agent.serve(&stop);
+            stop.store(true, Ordering::Relaxed);
+            let tested = tests.map(|tests| tests.join().map_err(|_| anyhow!("the thread of udpst died")));
+            served?;
+            tested.transpose()?.transpose()?;
+            Ok(())
+        })
+    }
+
+    /// The server of udpst, at the agent's address.
+    fn server(&self, file: &Path, at: IpAddr) -> Result<UdpstServer> {
+        let listen = SocketAddr::new(at, self.udpst_port);
+        let config = UdpstServerConfig { listen, secret: Some((secret::read(file)?, 0)), tests: TESTS };
+        UdpstServer::bind(config).with_context(|| format!("cannot listen on {listen} for udpst"))
     }
 }

@@ -10,6 +10,9 @@ use crate::report::{Finding, Quantity, Report, Unit};
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
 
+/// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
+const BEYOND: f64 = 2.0;
+
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
 
@@ -40,7 +43,9 @@ impl Busy {
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
             if self.lossy > 0 {
                 let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
-                return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+                return report
+                    .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                    .limited(Limit::Unstable, why);
             }
             let why = "the sender sends no faster, and what it sent came as it was sent";
             let bound = rate(1.0 / slowest);
@@ -74,6 +79,12 @@ impl Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Link, why);
+        }
+        if self.samples.made().is_some_and(|made| line.own.value * BEYOND < made) {
+            let why = "by the gaps of its trains the link carries several times what bursts were sent at: these gaps are the hosts', not a link's";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                .limited(Limit::HostLimited, why);
         }
         let unsure = (line.free.high - line.free.low) * line.own.value;
         if self.samples.another().is_some() {

@@ -66,9 +66,14 @@ impl Samples {
         Sample::of(passed, self.batch.is_some())
     }
 
+    /// How far apart packets of bursts leave.
+    pub(super) fn made(&self) -> Option<f64> {
+        median(&self.made)
+    }
+
     /// L / C, where packets show it: where bursts come faster than the link serves them.
     pub(super) fn own(&self) -> Option<Known> {
-        let made = median(&self.made)?;
+        let made = self.made()?;
         unparted(&self.gaps).filter(|(own, _)| made * SPREAD < *own)
     }
 
@@ -79,7 +84,7 @@ impl Samples {
 
     /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
     pub(super) fn another(&self) -> Option<Another> {
-        another(&self.gaps, &self.full_gaps, self.own(), median(&self.made)?, self.burst()?)
+        another(&self.gaps, &self.full_gaps, self.own(), self.made()?, self.burst()?)
     }
 
     /// How far apart packets of bursts come.

@@ -6,12 +6,16 @@ use super::status::SubInterval;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{mean, median, standard_deviation};
+use crate::throughput::bucket::bucket;
 use crate::train::Direction;
 use crate::unit::{BitRate, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// The name of the method.
 pub const NAME: &str = "udpst";
+
+/// At its best a search loses less than this share of what it sends to a full link.
+const LOSSY: f64 = 0.25;
 
 /// A test that is over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +42,12 @@ pub fn rate(part: &SubInterval, ipv6: bool) -> BitRate {
     BitRate((bytes as f64 * 8e6 / f64::from(part.micros.max(1))) as u64)
 }
 
+/// Of the packets sent in a sub-interval, the share that was lost.
+fn lost_share(part: &SubInterval) -> f64 {
+    let (lost, came) = (f64::from(part.troubles[0]), f64::from(part.packets));
+    lost / (lost + came).max(1.0)
+}
+
 /// Sub-intervals in which the search rises are not of the path.
 fn settled(rates: &[f64]) -> &[f64] {
     let most = rates.iter().copied().fold(0.0, f64::max);
@@ -58,8 +68,6 @@ pub fn report(tested: &Tested) -> Report {
     }
     let settled = settled(&rates);
     let low = settled.iter().copied().fold(best, f64::min);
-    // The most that arrived is there; that no more could is what the search says, and it may err to that side only.
-    report = report.with(Quantity::IpCapacity, Finding::value(best, low, best, Unit::Bps));
     let spans: Vec<f64> = parts.iter().map(|part| f64::from(part.micros) * 1e3).collect();
     if let Some(span) = median(&spans) {
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
@@ -67,7 +75,21 @@ pub fn report(tested: &Tested) -> Report {
     let lost: u64 = parts.iter().map(|part| u64::from(part.troubles[0])).sum();
     let came: u64 = parts.iter().map(|part| u64::from(part.packets)).sum();
     let loss = lost as f64 / (lost + came).max(1) as f64;
-    report = report.with(Quantity::Loss, Finding::value(loss, loss, loss, Unit::Ratio));
+    // The most that arrived is there; that no more could is what the search says, and it may err to that side only.
+    let least = parts.iter().map(lost_share).fold(1.0, f64::min);
+    let found = if least > LOSSY {
+        let why = format!(
+            "{:.0} % was lost at the least, and the search does not rise where so much is",
+            least * 100.0
+        );
+        report.warnings.push(format!("{why}; find out where"));
+        Finding::at_least(best, Unit::Bps, why)
+    } else {
+        Finding::value(best, low, best, Unit::Bps)
+    };
+    report = report
+        .with(Quantity::IpCapacity, found)
+        .with(Quantity::Loss, Finding::value(loss, loss, loss, Unit::Ratio));
     let variation = standard_deviation(settled).unwrap_or(0.0) / mean(settled).unwrap_or(1.0).max(1.0);
     let delayed = parts.iter().map(|part| part.round_trip[1].max(part.variation[1])).max().unwrap_or(0);
     let queue = Nanos::from_millis(delayed.into());
@@ -77,7 +99,19 @@ pub fn report(tested: &Tested) -> Report {
             .warnings
             .push(format!("{} packets were no PDU of the test, and were passed over", tested.garbage));
     }
-    let (limit, reason) = if *table_end {
+    let course = parts.iter().scan((0.0, 0.0), |(at, bits), part| {
+        *at += f64::from(part.micros) / 1e6;
+        *bits += rate(part, tested.ipv6).0 as f64 * f64::from(part.micros) / 1e6;
+        Some((*at, *bits))
+    });
+    // The search of type C falls back by itself, and any does where much is lost.
+    let held = tested.algorithm == Algorithm::B && least <= LOSSY;
+    let bucket = bucket(&course.collect::<Vec<_>>()).filter(|_| held);
+    let (limit, reason) = if least > LOSSY {
+        (Limit::Unstable, format!("{:.0} % was lost at the least: the search does not rise", least * 100.0))
+    } else if let Some(bucket) = bucket {
+        (Limit::TokenBucket, bucket.reason("IP packets"))
+    } else if *table_end {
         (Limit::SenderLimited, "the search reached the end of its table of rates".to_owned())
     } else if settled.len() >= 3 && variation > 0.25 {
         (

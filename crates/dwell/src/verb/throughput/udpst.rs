@@ -6,6 +6,7 @@ use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::picture::{Line, Panel};
 use crate::screen::Progress;
+use crate::secret;
 use crate::target::{Bed, On, load};
 use anyhow::{Context, Result, anyhow, bail};
 use dwell_core::throughput::udpst::capacity::{Tested, rate, report};
@@ -17,7 +18,6 @@ use dwell_net::throughput::udpst::{UdpstConfig, UdpstServer, UdpstServerConfig, 
 use dwell_sim::SimPath;
 use dwell_store::{Ask, Found, Header, RecordWriter};
 use serde_json::{Value, json};
-use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,15 +77,8 @@ fn place(host: &str, port: Option<u16>) -> Result<(String, u16)> {
 
 fn live(args: &ThroughputArgs, parameters: Parameters) -> Result<(Tested, Circumstances)> {
     let (host, port) = place(&args.host, args.port).map_err(bad_argument)?;
-    let secret = args.secret.as_deref().map(|file| {
-        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let secret = text.lines().next().unwrap_or_default().trim().to_owned();
-        if secret.is_empty() {
-            bail!("{}: its first line has no secret", file.display());
-        }
-        Ok((secret, args.secret_number))
-    });
-    let secret = secret.transpose().map_err(bad_argument)?;
+    let secret = args.secret.as_deref().map(secret::read).transpose()?;
+    let secret = secret.map(|secret| (secret, args.secret_number));
     let config = UdpstConfig { host, port, secret, direction: args.direction(), parameters };
     let circumstances = Circumstances { world: "live".to_owned(), ..Circumstances::default() };
     Ok((test(&config)?, circumstances))
