@@ -68,9 +68,6 @@ fn judge(case: &Case, seed: u64) -> Judged {
     let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
     let report = method.report();
     let finding = report.finding(Quantity::NarrowLinkCapacity);
-    if std::env::var("EACH").is_ok() {
-        println!("    {:?} {:?}", report.warnings, finding);
-    }
     let truth = case.mbps * 1e6;
     let estimate = match &finding {
         Finding::Value { value, .. } => *value,
@@ -119,7 +116,7 @@ const AROUND: [(f64, f64); 3] = [(1.0, 2.0), (4.0, 1.5), (10.0, 10.0)];
 
 /// All cases with these rates and this NIC, kind of traffic by kind and load by load.
 fn judge_all(mbps: &[f64], nic: &'static str, seeds: u64) -> Vec<Judged> {
-    let mut all = Vec::new();
+    let (mut all, mut random) = (Vec::new(), Vec::new());
     for kind in KINDS {
         for (narrow, after) in LOADS {
             let mut here = Vec::new();
@@ -127,17 +124,16 @@ fn judge_all(mbps: &[f64], nic: &'static str, seeds: u64) -> Vec<Judged> {
                 for (before, behind) in AROUND {
                     let case = Case { mbps, before, behind, narrow, after, kind, nic };
                     here.extend((0..seeds).map(|seed| judge(&case, seed)));
-                    if std::env::var("EACH").is_ok() {
-                        for one in &here[here.len() - seeds as usize..] {
-                            println!("  {case:?} {one:?}");
-                        }
-                    }
                 }
             }
             told(&format!("{nic} {kind} {narrow} % and {after} % behind"), &here);
+            if kind != "constant" {
+                random.extend(here.iter().copied());
+            }
             all.extend(here);
         }
     }
+    told(&format!("{nic} without constant traffic"), &random);
     told(&format!("{nic} in all"), &all);
     all
 }
@@ -157,6 +153,19 @@ fn what_is_told_without_a_warning_is_right() {
     let every: Vec<f64> = judged.iter().filter(|one| one.value).map(|one| one.error.abs()).collect();
     assert!(median(&every).unwrap() < 0.001);
     assert!(judged.iter().all(|one| one.seconds < 5.0));
+}
+
+#[test]
+fn behind_a_nic_that_holds_packets_a_loaded_narrow_link_is_measured_too() {
+    let nic = "nic = { hold = { period = '50 us' } }";
+    for (narrow, after) in &LOADS[..4] {
+        for (before, behind) in AROUND {
+            let (narrow, after) = (*narrow, *after);
+            let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", nic };
+            let judged = judge(&case, 1);
+            assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
+        }
+    }
 }
 
 /// The NICs of the grid.
