@@ -42,7 +42,6 @@ fn at(joined: &Joined, hop: u8) -> &HopFound {
 }
 
 #[test]
-#[ignore = "not settled: on a busy machine the emulator is later than segment allows for"]
 fn links_between_linux_routers_are_known_and_a_switch_is_named() {
     let switch = "[[links]]\nrate = '20 Mb/s'\nnode = 'switch'\n";
     let text = format!("{}{switch}{}", links(&[20]), links(&[20, 10]));
@@ -60,18 +59,28 @@ fn links_between_linux_routers_are_known_and_a_switch_is_named() {
 }
 
 #[test]
-#[ignore = "not settled: on a busy machine the emulator is later than segment allows for"]
 fn ipv6_is_no_different() {
-    let Some(joined) = walk(&links(&[20, 10]), true, Nanos::from_secs(3)) else { return };
-    assert_eq!(at(&joined, 2).says, Some(Says::Reached));
-    // Messages are full at 1,280 bytes only, and the sizes lie between that and 1,500: the line is a short one.
-    near(&at(&joined, 1).capacity, 20.0, 0.5);
-    near(&at(&joined, 1).segment_capacity, 20.0, 0.1);
-    near(&at(&joined, 2).segment_capacity, 10.0, 0.1);
+    // On a loaded machine a look may find no volley that nothing disturbed. What it finds is right in each.
+    for _ in 0..4 {
+        let Some(joined) = walk(&links(&[20, 10]), true, Nanos::from_secs(6)) else { return };
+        assert_eq!(at(&joined, 2).says, Some(Says::Reached));
+        // Messages are full at 1,280 bytes only, and the sizes lie between that and 1,500: the line is a short one.
+        near(&at(&joined, 1).capacity, 20.0, 0.5);
+        let measured = [(1, 20.0), (2, 10.0)].map(|(hop, rate)| {
+            let found = &at(&joined, hop).segment_capacity;
+            if found.estimate().is_some() {
+                near(found, rate, 0.1);
+            }
+            found.estimate().is_some()
+        });
+        if measured == [true; 2] {
+            return;
+        }
+    }
+    panic!("four looks, and segment was disturbed in each");
 }
 
 #[test]
-#[ignore = "not settled: on a busy machine the emulator is later than segment allows for"]
 fn linux_own_limit_is_found() {
     let limited = "[[links]]\nrate = '20 Mb/s'\nnode = { router = { every = '1 s' } }\n";
     let Some(joined) = walk(&format!("{limited}{}", links(&[20])), false, Nanos::from_secs(4)) else {

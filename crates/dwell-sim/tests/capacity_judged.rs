@@ -68,6 +68,9 @@ fn judge(case: &Case, seed: u64) -> Judged {
     let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
     let report = method.report();
     let finding = report.finding(Quantity::NarrowLinkCapacity);
+    if std::env::var("EACH").is_ok() {
+        println!("    {:?} {:?}", report.warnings, finding);
+    }
     let truth = case.mbps * 1e6;
     let estimate = match &finding {
         Finding::Value { value, .. } => *value,
@@ -124,6 +127,11 @@ fn judge_all(mbps: &[f64], nic: &'static str, seeds: u64) -> Vec<Judged> {
                 for (before, behind) in AROUND {
                     let case = Case { mbps, before, behind, narrow, after, kind, nic };
                     here.extend((0..seeds).map(|seed| judge(&case, seed)));
+                    if std::env::var("EACH").is_ok() {
+                        for one in &here[here.len() - seeds as usize..] {
+                            println!("  {case:?} {one:?}");
+                        }
+                    }
                 }
             }
             told(&format!("{nic} {kind} {narrow} % and {after} % behind"), &here);
@@ -151,11 +159,28 @@ fn what_is_told_without_a_warning_is_right() {
     assert!(judged.iter().all(|one| one.seconds < 5.0));
 }
 
-/// The figures of the book: `cargo test -p dwell-sim --test capacity_judged -- --ignored --nocapture`.
+/// The NICs of the grid.
+const NICS: [&str; 6] = [
+    "",
+    "nic = { hold = { period = '50 us' } }",
+    "nic = { throttle = { period = '125 us' } }",
+    "nic = { adaptive = { least = '20 us', most = '200 us' } }",
+    "nic = { deferred = { period = '80 us', polls = 2 } }",
+    "nic = { hold = { period = '300 us', frames = 64 } }",
+];
+
+/// The figures of the book: `cargo test -p dwell-sim --test capacity_judged -- --ignored --nocapture`. Of a part,
+/// say which NICs in `NICS`, rates in `RATES` (Mb/s) and how many seeds in `SEEDS`.
 #[test]
-#[ignore = "a minute"]
+#[ignore = "an hour"]
 fn the_whole_grid() {
-    for nic in ["", "nic = { hold = { period = '50 us' } }", "nic = { throttle = { period = '125 us' } }"] {
-        judge_all(&[10.0, 100.0, 1_000.0, 10_000.0], nic, 1);
+    let asked = |name: &str| std::env::var(name).unwrap_or_default();
+    let list = |name: &str| asked(name).split(',').filter_map(|one| one.parse().ok()).collect::<Vec<f64>>();
+    let (nics, rates, seeds) = (list("NICS"), list("RATES"), list("SEEDS"));
+    let rates = if rates.is_empty() { vec![10.0, 100.0, 1_000.0, 10_000.0, 100_000.0] } else { rates };
+    for (place, nic) in NICS.into_iter().enumerate() {
+        if nics.is_empty() || nics.contains(&(place as f64)) {
+            judge_all(&rates, nic, seeds.first().map_or(10, |seeds| *seeds as u64));
+        }
     }
 }

@@ -166,3 +166,42 @@ fn programs_of_others_stand_in_the_same_table() {
     }
     assert_eq!(told["bandwidth"]["cells"].as_array().map(Vec::len), Some(3));
 }
+
+const CAPACITY: &str = "description = 'capacity'\nworld = 'sim'\nruns = 2\n\
+    [[block]]\nname = 'loads'\nbase = 'base.toml'\n\
+    bandwidth = { methods = ['spared-runs', 'pathload'] }\n\
+    [block.axis]\n'links.1.cross.0.load' = [0.2, 0.6]\n";
+
+#[test]
+fn a_capacity_is_held_against_the_narrow_link_and_traffic_against_what_was_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = document(&eval(folder.path(), CAPACITY, &["--json"]));
+    let cells = told["bandwidth"]["cells"].as_array().expect("cells");
+    for cell in cells.iter().filter(|cell| cell["method"] == "spared-runs") {
+        assert_eq!(cell["quantity"], "narrow_link_capacity");
+        assert_eq!(cell["truth"]["mean"].as_f64(), Some(20e6), "{cell}");
+        assert!(cell["median_error"].as_f64().unwrap() < 0.02, "{cell}");
+    }
+    let goals = told["bandwidth"]["goals"].as_array().expect("goals");
+    assert_eq!(goals.iter().filter(|goal| goal["method"] == "spared-runs").count(), 2);
+    // Four measurements of each condition: off by chance, but not by much.
+    let offered = told["bandwidth"]["offered"].as_array().expect("what was offered");
+    assert_eq!(offered.len(), 2);
+    for (one, load) in offered.iter().zip([0.2, 0.6]) {
+        assert_eq!(one["asked_bps"].as_f64(), Some(20e6 * load), "{one}");
+        assert!(one["off"].as_f64().unwrap().abs() < 0.05 && one["seconds"].as_f64().unwrap() > 2.0, "{one}");
+    }
+    // Pathload sees that the load changed; a capacity does not change.
+    let changes = told["bandwidth"]["changes"].as_array().expect("changes");
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0]["method"], "pathload");
+    assert!((changes[0]["ratio"].as_f64().unwrap() - 1.0).abs() < 0.3, "{changes:?}");
+}
+
+#[test]
+fn a_tool_for_the_kernel_is_none_for_the_simulator() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = eval(folder.path(), &CAPACITY.replace("pathload", "tcp"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("`tcp` is the kernel's"), "{}", text(&output.stderr));
+}

@@ -63,6 +63,8 @@ fn hops_alone_and_their_record() {
     assert!((hops[1]["hidden_hop"]["implied_bps"].as_f64().expect("a rate") / 1e8 - 1.0).abs() < 0.1);
     assert_eq!((&told["narrow_hop"], &told["tight_link"]["hop"]), (&3.into(), &3.into()));
     near(&told["narrow_link_capacity"], 20.0);
+    let free = told["tight_link"]["free"]["bound"].as_f64().expect("a bound");
+    assert!(free < 21e6, "no more is free than is carried: {free}");
     // The same of the record.
     let again = json(&dwell(here.path(), &["replay", "hops.dwell", "--json"]));
     for key in ["hops", "narrow_hop", "narrow_link_capacity", "tight_link", "warnings", "probes", "bytes"] {
@@ -87,6 +89,7 @@ fn with_a_peer_the_path_has_what_is_free_and_its_hops() {
     let most = free["high"].as_f64().or(free["bound"].as_f64()).unwrap_or_else(|| panic!("{free:#}"));
     assert!((15e6..26e6).contains(&most), "20 Mb/s are free: {free:#}");
     assert!(told["avail"]["averaging_time"]["value"].is_number());
+    near(&told["capacity"]["narrow_link_capacity"], 20.0);
     near(&told["hops"][1]["capacity"], 50.0);
     assert_eq!(told["narrow_hop"], 3);
 }

@@ -8,14 +8,13 @@
 //! triangular kernel as wide as a share of x), how much slower it came than it was sent (a pair that came as fast as it was
 //! sent shows the sender), and how recent it is. The x of the greatest sum is the capacity.
 
-use super::pair::{Pair, merged, pair, stamps};
-use crate::avail::chance::exponential;
+use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
 use crate::avail::stream::occupied;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
-use crate::stats::bootstrap::{Indices, interval};
-use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::stats::bootstrap::interval;
+use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
 
 /// How `nettimer` probes and filters.
@@ -105,11 +104,8 @@ impl Method for Nettimer {
         if std::mem::replace(&mut self.sent, true) {
             return Step::Done;
         }
-        let mut indices = Indices::new(self.config.seed);
-        let train = Train::burst(self.facts.max_size, 2);
-        let departure =
-            |_| Departure { pause: exponential(&mut indices, self.config.pause), train: train.clone() };
-        Step::Send((0..self.config.pairs).map(departure).collect())
+        let Config { pairs, pause, seed, .. } = self.config;
+        Step::Send(pairs_at_random(pairs, self.facts.max_size, pause, seed))
     }
 
     fn see(&mut self, observation: &Observation) {

@@ -7,14 +7,12 @@
 //! with the first, makes post-narrow capacity modes. So all modes are told.
 
 use super::modes::{Mode, modes};
-use super::pair::{Pair, merged, pair, stamps};
-use crate::avail::chance::exponential;
+use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
 use crate::avail::stream::occupied;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit};
-use crate::stats::bootstrap::Indices;
 use crate::stats::quantile::{median, quartiles};
-use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Nanos};
 
 /// How `packet-pair` probes.
@@ -80,11 +78,8 @@ impl Method for PacketPair {
         if std::mem::replace(&mut self.sent, true) {
             return Step::Done;
         }
-        let mut indices = Indices::new(self.config.seed);
-        let train = Train::burst(self.facts.max_size, 2);
-        let departure =
-            |_| Departure { pause: exponential(&mut indices, self.config.pause), train: train.clone() };
-        Step::Send((0..self.config.pairs).map(departure).collect())
+        let Config { pairs, pause, seed, .. } = self.config;
+        Step::Send(pairs_at_random(pairs, self.facts.max_size, pause, seed))
     }
 
     fn see(&mut self, observation: &Observation) {

@@ -1,9 +1,11 @@
 //! Two equal packets, one right behind the other.
 
+use crate::avail::chance::exponential;
 use crate::avail::stream::{occupied, shape, vantage};
 use crate::report::Vantage;
+use crate::stats::bootstrap::Indices;
 use crate::stats::hull::line_under;
-use crate::train::{Fate, Observation};
+use crate::train::{Departure, Fate, Fleet, Observation, Train};
 use crate::unit::{Bytes, Nanos};
 
 /// A pair that arrived whole and in order.
@@ -36,6 +38,13 @@ impl Pair {
     pub(super) fn second(&self) -> f64 {
         self.delay + self.gap - self.sent
     }
+}
+
+/// So many pairs of packets of `size`, at random times of this mean distance.
+pub(super) fn pairs_at_random(count: usize, size: Bytes, mean: Nanos, seed: u64) -> Fleet {
+    let mut indices = Indices::new(seed);
+    let train = Train::burst(size, 2);
+    (0..count).map(|_| Departure { pause: exponential(&mut indices, mean), train: train.clone() }).collect()
 }
 
 /// The pair that was sent, if it was one.

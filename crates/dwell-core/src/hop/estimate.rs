@@ -5,9 +5,9 @@
 //! (1999) deals probes to two halves by turns and lays a line through each: where they differ, so much at least is not
 //! known. Here they are dealt to four.
 
-use crate::stats::Estimate;
 use crate::stats::hull::line_under;
 use crate::stats::slope::least_squares;
+use crate::stats::{Estimate, Line};
 use crate::unit::Bytes;
 use std::collections::BTreeMap;
 
@@ -25,11 +25,12 @@ struct Size {
     parts: [f64; PARTS],
 }
 
-/// A byte's time up to a hop, in nanoseconds, and the least round trip of any packet.
+/// A byte's time up to a hop, in nanoseconds, and the least round trip of any packet; and the line that they lie on.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Rise {
     pub(super) slope: Estimate,
     pub(super) least: f64,
+    pub(super) line: Line,
 }
 
 /// Sizes that make a line with an interval.
@@ -53,30 +54,33 @@ impl Least {
         points.filter(|(_, y)| y.is_finite()).collect()
     }
 
-    /// What the least round trip of the largest size is longer than that of the smallest, once each was seen twice.
-    pub(super) fn span(&self) -> Option<f64> {
+    /// Nanoseconds for a byte, by the smallest size and the largest alone, once each was seen twice.
+    pub(super) fn byte(&self) -> Option<f64> {
         let least = |seen: &Size| seen.parts.iter().copied().fold(f64::INFINITY, f64::min);
-        let (small, large) = (self.by_size.values().next()?, self.by_size.values().next_back()?);
-        (small.count.min(large.count) >= 2).then(|| least(large) - least(small))
+        let ((small, seen), (large, seen_large)) =
+            (self.by_size.iter().next()?, self.by_size.iter().next_back()?);
+        let more = large.0.checked_sub(small.0).filter(|more| *more > 0)?;
+        (seen.count.min(seen_large.count) >= 2).then(|| (least(seen_large) - least(seen)) / more as f64)
     }
 
     /// The line; `None` of too few sizes, or where a part has too few.
     pub(super) fn rise(&self) -> Option<Rise> {
         let whole = self.points(|seen| seen.parts.iter().copied().fold(f64::INFINITY, f64::min));
-        let value = slope(&whole)?;
-        let parts: Option<Vec<f64>> =
-            (0..PARTS).map(|part| slope(&self.points(|seen| seen.parts[part]))).collect();
+        let line = line_of_least(&whole)?;
+        let value = line.slope;
+        let part = |part: usize| Some(line_of_least(&self.points(|seen| seen.parts[part]))?.slope);
+        let parts: Option<Vec<f64>> = (0..PARTS).map(part).collect();
         let parts = parts?;
         let (low, high) =
             parts.iter().fold((value, value), |(low, high), part| (low.min(*part), high.max(*part)));
         let least = whole.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
-        Some(Rise { slope: Estimate { value, low, high }, least })
+        Some(Rise { slope: Estimate { value, low, high }, least, line })
     }
 }
 
 /// The line under all points finds those that met no queue: the half that is nearest to it. The slope is that of the line
 /// through these, for what routers take to make their messages varies a little on both sides.
-fn slope(points: &[(f64, f64)]) -> Option<f64> {
+fn line_of_least(points: &[(f64, f64)]) -> Option<Line> {
     if points.len() < FEWEST_SIZES {
         return None;
     }
@@ -84,7 +88,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let mut nearest = points.to_vec();
     nearest.sort_by(|a, b| (a.1 - under.at(a.0)).total_cmp(&(b.1 - under.at(b.0))));
     nearest.truncate(points.len().div_ceil(2).max(3));
-    least_squares(&nearest).map(|fit| fit.slope.value)
+    least_squares(&nearest).map(|fit| fit.line())
 }
 
 /// By how much one slope is above another.

@@ -113,18 +113,18 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
     let (narrow_hop, narrow_link_capacity) = narrow(&hops);
     let warnings = warnings(route, &hops);
     let no_tight = pathneck.refusal();
-    let tight = if no_tight.is_some() { None } else { pathneck.tight() };
+    let tight = if no_tight.is_some() { None } else { pathneck.tight().map(|tight| within(tight, &hops)) };
     Joined { hops, narrow_hop, narrow_link_capacity, tight, no_tight, warnings }
 }
 
 /// A host that sends no faster than trains arrive may be slow itself, or hang on the link that is the narrowest: that one is
-/// the first, and pathchar knows it.
+/// the first, and pathchar knows it: it carries what was seen at least, and no more than pathchar's interval.
 fn confirmed(segment: Finding, first: Option<&Finding>) -> Finding {
     match (&segment, first) {
         (Finding::Bound { bound, side: Side::Lower, .. }, Some(Finding::Value { low, high, .. }))
             if (low * (1.0 - NARROWER)..=high * (1.0 + NARROWER)).contains(bound) =>
         {
-            Finding::value(*bound, *bound, *bound, Unit::Bps)
+            Finding::value(*bound, *bound, high.max(*bound), Unit::Bps)
         }
         _ => segment,
     }
@@ -173,6 +173,23 @@ fn narrow(hops: &[HopFound]) -> (Option<u8>, Finding) {
     match by_pathchar().min_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((hop, _)) => (Some(hop.hop), hop.capacity.clone()),
         None => (None, Finding::unmeasurable("no link's capacity is known")),
+    }
+}
+
+/// No more is free on a link than it carries, nor than came through all links up to it.
+fn within(tight: Tight, hops: &[HopFound]) -> Tight {
+    let of = hops.iter().find(|hop| hop.hop == tight.hop);
+    let carried = of.into_iter().flat_map(|hop| [&hop.capacity, &hop.segment_capacity]);
+    let most = carried.filter_map(|finding| match finding {
+        Finding::Value { high, .. } => Some(*high),
+        _ => None,
+    });
+    match (&tight.free, most.reduce(f64::min)) {
+        (Finding::Bound { bound, .. }, Some(most)) if most < *bound => {
+            let free = Finding::at_most(most, Unit::Bps, "the links up to there carry no more");
+            Tight { free, ..tight }
+        }
+        _ => tight,
     }
 }
 

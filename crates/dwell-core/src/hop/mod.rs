@@ -23,7 +23,7 @@ pub use joined::{HiddenHop, HopFound, Joined, join};
 pub use pathchar::Pathchar;
 pub use pathneck::{Pathneck, Tight};
 pub use route::{Route, Stop};
-pub use segment::Segment;
+pub use segment::{Alone, Segment};
 pub use survey::Survey;
 pub use walk::Walk;
 pub use wire::{Flow, Reply};

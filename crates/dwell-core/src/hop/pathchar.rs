@@ -9,7 +9,7 @@
 
 use super::estimate::{Least, Rise, difference};
 use super::schedule::{SLOWEST, Schedule};
-use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
+use super::{Alone, ByHop, HopMethod, HopStep, Route, Shot, Spent};
 use crate::report::{Finding, Unit};
 use crate::stats::Estimate;
 use crate::unit::{Bytes, Nanos};
@@ -81,12 +81,13 @@ impl Pathchar {
         self.least.get(&hop)?.rise()
     }
 
-    /// What the largest probe takes longer than the smallest to the last hop, as far as it is known.
+    /// What the links to the last hop take for the largest probe, as far as it is known.
     #[must_use]
     pub fn serialisation(&self) -> Nanos {
         // The most of all hops, for probes that come too fast are the queue that they measure.
-        let longest = self.least.values().filter_map(Least::span).reduce(f64::max);
-        longest.map_or(self.route.serialisation, |ns| Nanos::from_f64(ns.max(0.0)))
+        let byte = self.least.values().filter_map(Least::byte).reduce(f64::max);
+        let whole = |byte: f64| Nanos::from_f64((byte * self.route.most.0 as f64).max(0.0));
+        byte.map_or(self.route.serialisation, whole)
     }
 
     /// Whether `hop` and the one after it, which needs it, are known well enough.
@@ -155,6 +156,19 @@ impl Pathchar {
             ),
             None => format!("hop {hop} answered {answered} of {asked} probes, too few for a line"),
         }
+    }
+
+    /// What the largest probe takes by itself to each hop that told enough for a line.
+    #[must_use]
+    pub fn alone(&self) -> BTreeMap<u8, Alone> {
+        let most = self.route.most.0 as f64;
+        let alone = |Rise { line, slope, .. }| Alone {
+            round_trip: line.at(most),
+            // As far again as its interval reaches: this must not rule out what is right.
+            links: (slope.value + 2.0 * (slope.high - slope.value)) * most,
+        };
+        let hops = self.route.answering().map(|stop| stop.hop);
+        hops.filter_map(|hop| Some((hop, alone(self.rise(hop)?)))).collect()
     }
 
     /// The least round trip to a hop.

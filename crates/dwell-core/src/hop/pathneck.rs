@@ -41,7 +41,7 @@ pub struct Tight {
     pub hop: u8,
     /// The share of trains that it lengthened.
     pub trains: f64,
-    /// Less than this is free on it: the rate at which trains came to it.
+    /// Less than this is free on it: the rate at which trains came to it, or what the links up to there carry.
     pub free: Finding,
 }
 

@@ -29,8 +29,8 @@ pub struct Route {
     pub even: Bytes,
     /// The largest probe.
     pub most: Bytes,
-    /// What a small probe takes less to the last hop than the largest, once on each link and perhaps more: probes that
-    /// are this far apart do not queue behind each other.
+    /// What the links to the last hop take for the largest probe, once each and perhaps more: probes that are this far
+    /// apart do not queue behind each other.
     pub serialisation: Nanos,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Routers limit the messages that they make (Linux: six at once, then one a second to one host; others so many a second
 //! in all). A limit shows by losses that come with the rate: what is answered is the limit itself, whatever is asked. So
-//! a hop that left much unanswered is asked from then on as often as it answered, and a little less.
+//! a hop that left much unanswered is asked from then on as often as it answered, and a little less. Of a hop that falls
+//! all but silent, what it answered before tells nothing, for that was its burst: what it answered since does.
 
 use super::{Round, Route, Shot, Spent, Volley};
 use crate::unit::Nanos;
@@ -15,6 +16,10 @@ const MOST_IN_ROUND: usize = 512;
 /// hides the limit from fewer than a dozen probes.
 const LOSSY: f64 = 0.3;
 const FEWEST: u32 = 12;
+/// A hop is all but silent that answers less than this share after the first probe that it left unanswered ...
+const SILENT: f64 = 0.1;
+/// ... so that so many probes at a gap tell that it is too short still.
+const TELLING: u32 = 3;
 /// How much more slowly than it answered.
 const EASE: f64 = 1.2;
 /// A hop that answers less often than this is of no use.
@@ -54,6 +59,36 @@ struct Pace {
     /// In all.
     asked_ever: u64,
     answered_ever: u64,
+    silence: Silence,
+}
+
+/// What came after the first probe that was not answered.
+#[derive(Copy, Clone, Debug, Default)]
+struct Silence {
+    /// When that probe left, and the last one.
+    began: Option<Nanos>,
+    last: Nanos,
+    asked: u32,
+    answered: u32,
+}
+
+impl Silence {
+    fn see(&mut self, spent: &Spent) {
+        self.last = spent.left;
+        if self.began.is_some() {
+            self.asked += 1;
+            self.answered += u32::from(spent.answer.is_some());
+        } else if spent.answer.is_none() {
+            self.began = Some(spent.left);
+        }
+    }
+
+    /// The time for one answer, where the hop fell all but silent.
+    fn an_answer(&self) -> Option<f64> {
+        let silent = self.asked >= FEWEST && f64::from(self.answered) < SILENT * f64::from(self.asked);
+        let lasted = self.last.0.saturating_sub(self.began?.0) as f64;
+        silent.then(|| lasted / f64::from(self.answered.max(1)))
+    }
 }
 
 /// Plans the rounds of one method.
@@ -119,21 +154,31 @@ impl Schedule {
 
     /// Notes what became of a volley.
     pub(super) fn see(&mut self, sighting: &[Spent]) {
-        for Spent { shot, answer, .. } in sighting {
+        for spent @ Spent { shot, answer, .. } in sighting {
             let Some(pace) = shot.hop.and_then(|hop| self.hops.get_mut(&hop)) else { continue };
             pace.asked += 1;
             pace.asked_ever += 1;
             pace.answered += u32::from(answer.is_some());
             pace.answered_ever += u64::from(answer.is_some());
+            pace.silence.see(spent);
         }
     }
 
     /// Slows down where a hop left much unanswered; to be called when a round was seen whole.
     pub(super) fn adapt(&mut self) {
         let now = self.now;
-        for pace in self.hops.values_mut().filter(|pace| pace.asked >= FEWEST) {
+        for pace in self.hops.values_mut() {
+            let silent = pace.silence.an_answer();
+            let telling = if silent.is_some() && pace.slowed_at.is_some() { TELLING } else { FEWEST };
+            if pace.asked < telling {
+                continue;
+            }
             let lost = 1.0 - f64::from(pace.answered) / f64::from(pace.asked);
-            if lost > LOSSY
+            if let Some(told) = silent.filter(|_| lost > LOSSY) {
+                pace.gap = Nanos::from_f64((told * EASE).max(pace.gap.as_f64()));
+                pace.due = now + pace.gap;
+                pace.slowed_at = Some(lost);
+            } else if lost > LOSSY
                 && pace.slowed_at.is_some_and(|before| (lost - before).abs() < ALIKE && pace.answered > 0)
             {
                 pace.verdict = Verdict::Lossy;

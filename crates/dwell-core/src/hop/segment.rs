@@ -11,14 +11,16 @@
 //! b(1, i - 1), and its least where it is not: what a narrow link has spread, no wider one behind it brings together.
 //!
 //! Of many volleys those count that had the least delay in all (Kapoor et al., CapProbe, SIGCOMM 2004): they met no queue,
-//! so nothing spread or squeezed them.
+//! so nothing spread or squeezed them. Where every volley met one, the least of them did too, and nothing in the volleys
+//! shows it. But then the least round trip lies above pathchar's line of least round trips; or the packets are further
+//! apart than all links up to there together need for one, which the narrowest of them alone never does.
 
 use super::schedule::Schedule;
 use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
 use crate::report::{Finding, Unit};
 use crate::stats::quantile::{median, sorted};
 use crate::unit::{INTER_FRAME_GAP, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Volleys to each hop: first with one packet behind the marker, then as long as the rate asks for.
 const FIRST: u32 = 8;
@@ -31,16 +33,28 @@ const ENOUGH: f64 = 0.03;
 const LONG_ENOUGH: f64 = 200_000.0;
 /// ... and no longer than this many packets.
 const LONGEST: usize = 16;
-/// After so many volleys of one length of which none met no queue, trains are so many times as long.
+/// After so many volleys of one length of which none met no queue, some are so many times as long.
 const TRIED: usize = 16;
 const LONGER: usize = 4;
 /// A volley met a queue whose markers took longer than the fastest by more than this share of the train.
 const QUEUED: f64 = 0.05;
+/// And so did the fastest, where the first marker took longer than pathchar's line says by more than this share: that line
+/// has its own errors.
+const ABOVE_LINE: f64 = 0.1;
 /// Long trains that need so much more time for a packet than short ones had others' packets in them.
 const STRETCHED: f64 = 0.05;
 /// The share of volleys with the least delay that counts, and the least number of them.
 const BEST: f64 = 0.02;
 const FEWEST: usize = 3;
+
+/// What a full packet takes to a hop that meets no queue, in nanoseconds.
+#[derive(Copy, Clone, Debug)]
+pub struct Alone {
+    /// Its least round trip.
+    pub round_trip: f64,
+    /// The most that all links up to there together may need for it.
+    pub links: f64,
+}
 
 /// A volley whose markers were both answered.
 #[derive(Copy, Clone, Debug)]
@@ -56,6 +70,13 @@ struct Seen {
     left: f64,
 }
 
+impl Seen {
+    /// What the packets are apart.
+    fn each(&self) -> f64 {
+        self.apart / self.length as f64
+    }
+}
+
 /// Measures the path up to each hop.
 #[derive(Clone, Debug)]
 pub struct Segment {
@@ -64,6 +85,7 @@ pub struct Segment {
     asked: BTreeMap<u8, u32>,
     seen: BTreeMap<u8, Vec<Seen>>,
     began: bool,
+    alone: BTreeMap<u8, Alone>,
     patience: Nanos,
 }
 
@@ -71,10 +93,12 @@ impl Segment {
     /// Its published name.
     pub const NAME: &'static str = "segment";
 
-    /// On the hops of `route`, for no longer than `patience`.
+    /// On the hops of `route`, for no longer than `patience`. `alone` is what the largest probe takes by itself, for the
+    /// hops of which that is known.
     #[must_use]
-    pub fn new(route: &Route, patience: Nanos) -> Self {
+    pub fn new(route: &Route, alone: BTreeMap<u8, Alone>, patience: Nanos) -> Self {
         Self {
+            alone,
             route: route.clone(),
             schedule: Schedule::new(route),
             asked: BTreeMap::new(),
@@ -89,20 +113,26 @@ impl Segment {
         (self.route.most + INTER_FRAME_GAP).bits() as f64
     }
 
-    /// Packets behind the first marker that make a train to `hop` long enough.
-    fn length(&self, hop: u8) -> usize {
-        let pairs = self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == 1);
+    fn seen(&self, hop: u8) -> impl Iterator<Item = &Seen> {
+        self.seen.get(&hop).into_iter().flatten()
+    }
+
+    /// How many packets shall be behind the first marker to `hop`, by turns: one, for pairs slip through between others'
+    /// packets; as many as make a train long enough, for that tells better; and more.
+    fn lengths(&self, hop: u8) -> Vec<usize> {
+        let pairs = self.seen(hop).filter(|seen| seen.length == 1);
         let one = median(&pairs.map(|seen| seen.apart).collect::<Vec<_>>());
         let mut length = one
             .filter(|ns| *ns > 0.0)
             .map_or(LONGEST, |ns| ((LONG_ENOUGH / ns).ceil() as usize).clamp(1, LONGEST));
+        let mut lengths = vec![1, length];
         // Hosts and routers that are late by more than a share of such a train let none pass for one without a queue.
-        let tried =
-            |length| self.seen.get(&hop).into_iter().flatten().filter(|seen| seen.length == length).count();
+        let tried = |length| self.seen(hop).filter(|seen| seen.length == length).count();
         while length < LONGEST && tried(length) >= TRIED && self.best(hop, length).len() < FEWEST {
             length = (length * LONGER).min(LONGEST);
+            lengths.push(length);
         }
-        length
+        lengths
     }
 
     /// Whether the best volleys to `hop` agree.
@@ -117,31 +147,34 @@ impl Segment {
     /// The volleys of this length to `hop` that met the least delay, and no queue, as far as can be told: the delay of each
     /// marker is the least that any such marker had (CapProbe's condition).
     fn best(&self, hop: u8, length: usize) -> Vec<Seen> {
-        let all = || self.seen.get(&hop).into_iter().flatten();
-        let mut of: Vec<Seen> = all().filter(|seen| seen.length == length).copied().collect();
-        let first = all().map(|seen| seen.first).fold(f64::INFINITY, f64::min);
+        let mut of: Vec<Seen> = self.seen(hop).filter(|seen| seen.length == length).copied().collect();
+        let first = self.seen(hop).map(|seen| seen.first).fold(f64::INFINITY, f64::min);
         let last = of.iter().map(|seen| seen.last).fold(f64::INFINITY, f64::min);
         let beyond = |seen: &Seen| seen.first - first + seen.last - last;
         of.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
         of.truncate(((of.len() as f64 * BEST).ceil() as usize).max(FEWEST));
-        of.retain(|seen| beyond(seen) <= QUEUED * seen.apart);
+        let none = Alone { round_trip: f64::INFINITY, links: f64::INFINITY };
+        let Alone { round_trip, links } = self.alone.get(&hop).copied().unwrap_or(none);
+        of.retain(|seen| {
+            beyond(seen) <= QUEUED * seen.apart
+                && seen.first - round_trip <= ABOVE_LINE * seen.apart
+                && seen.each() <= links * (1.0 + QUEUED)
+        });
         of
     }
 
     /// The volleys that count: long ones, for they tell best, unless none got through alone. A long train in which others'
-    /// packets stand each time looks as if it had met no queue; short ones tell on it.
+    /// packets stand each time looks as if it had met no queue; shorter ones tell on it.
     fn counting(&self, hop: u8) -> Vec<Seen> {
-        let longest = self.seen.get(&hop).into_iter().flatten().map(|seen| seen.length).max().unwrap_or(1);
-        let [long, short] = [longest, 1].map(|length| self.best(hop, length));
-        let each = |best: &[Seen]| {
-            let each: Vec<f64> = best.iter().map(|seen| seen.apart / seen.length as f64).collect();
-            median(&each).filter(|_| best.len() >= FEWEST)
-        };
-        match (each(&long), each(&short)) {
-            (Some(of_long), Some(of_short)) if of_short < of_long * (1.0 - STRETCHED) => short,
-            (Some(_), _) => long,
-            (None, _) => short,
-        }
+        let lengths: BTreeSet<usize> = self.seen(hop).map(|seen| seen.length).collect();
+        let each = |best: &[Seen]| median(&best.iter().map(Seen::each).collect::<Vec<_>>());
+        let told =
+            lengths.into_iter().map(|length| self.best(hop, length)).filter(|best| best.len() >= FEWEST);
+        let longer = told.reduce(|shorter, longer| match (each(&shorter), each(&longer)) {
+            (Some(of_shorter), Some(of_longer)) if of_shorter < of_longer * (1.0 - STRETCHED) => shorter,
+            _ => longer,
+        });
+        longer.unwrap_or_default()
     }
 
     /// The capacity of the narrowest link up to each hop, in bits that a packet takes of an Ethernet link.
@@ -212,16 +245,15 @@ impl HopMethod for Segment {
             return HopStep::Done;
         }
         let size = self.route.most;
-        let lengths: BTreeMap<u8, usize> =
-            self.route.answering().map(|stop| (stop.hop, self.length(stop.hop))).collect();
+        let lengths: BTreeMap<u8, Vec<usize>> =
+            self.route.answering().map(|stop| (stop.hop, self.lengths(stop.hop))).collect();
         let sure: Vec<u8> = lengths.keys().copied().filter(|hop| self.is_sure(*hop)).collect();
         let asked = &mut self.asked;
         let round = self.schedule.round(|hop| {
             let asked = asked.entry(hop).or_default();
             (*asked < VOLLEYS || (*asked < MOST && !sure.contains(&hop))).then(|| {
-                // Later by turns: long trains tell better, short ones slip through between others' packets.
-                let long = *asked >= FIRST && asked.is_multiple_of(2);
-                let length = lengths.get(&hop).copied().filter(|_| long).unwrap_or(1);
+                let turn = if *asked < FIRST { 0 } else { *asked as usize };
+                let length = lengths.get(&hop).map_or(1, |lengths| lengths[turn % lengths.len()]);
                 *asked += 1;
                 let load = std::iter::repeat_n(Shot::load(size), length - 1);
                 [Shot::at(hop, size)].into_iter().chain(load).chain([Shot::at(hop, size)]).collect()

@@ -67,13 +67,15 @@ impl Survey {
         let more =
             |hop| took(hop, most).zip(took(hop, least)).map(|(large, small)| large.saturating_sub(small));
         // The most of all hops: who took a queue for a link is slower than need be, and no worse.
-        let serialisation = (1..=last).filter_map(more).max().unwrap_or(0);
+        let serialisation = (1..=last).filter_map(more).max().unwrap_or(0).max(0) as f64;
+        let bytes = most.0.saturating_sub(least.0).max(1);
 
         // Where the largest are lost and the smallest are not, a link is too narrow for them. IPv6's least MTU is what most
         // links carry.
         let fits = self.answers.get(&last).is_none_or(largest);
         let most = if fits { most } else { most.min(SAFE) };
-        Route { stops, even: even.min(most), most, serialisation: Nanos(serialisation.max(0)) }
+        let serialisation = Nanos::from_f64(serialisation * most.0 as f64 / bytes as f64);
+        Route { stops, even: even.min(most), most, serialisation }
     }
 
     fn stop(&self, hop: u8) -> Stop {

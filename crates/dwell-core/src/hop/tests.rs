@@ -84,7 +84,7 @@ proptest! {
         let route = Route { stops: (1..=hops).map(stop).collect(), even: Bytes(even), most: Bytes(1_526), serialisation: Nanos(seed as i64 >> 20) };
         let facts = HopFacts { least: Bytes(72), most: Bytes(1_526) };
         let (mut survey, mut pathchar) = (Survey::new(facts), Pathchar::new(&route, Walk::PATIENCE));
-        let (mut segment, mut pathneck) = (Segment::new(&route, Walk::PATIENCE), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8)), Walk::PATIENCE));
+        let (mut segment, mut pathneck) = (Segment::new(&route, [(1, Alone { round_trip: seed as f64, links: -1.0 })].into(), Walk::PATIENCE), Pathneck::new(&route, Some(Nanos(seed as i64 >> 8)), Walk::PATIENCE));
         for method in [&mut survey as &mut dyn HopMethod, &mut pathchar, &mut segment, &mut pathneck] {
             let mut rounds = 0usize;
             while let HopStep::Fire(round) = method.next() {

@@ -3,6 +3,7 @@
 
 use super::{HopFacts, HopMethod, HopStep, Joined, Pathchar, Pathneck, Route, Segment, Spent, Survey, join};
 use crate::unit::Nanos;
+use std::collections::BTreeMap;
 
 /// A whole look at a path.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ impl Walk {
                 join(
                     &route,
                     &Pathchar::new(&route, Nanos::ZERO),
-                    &Segment::new(&route, Nanos::ZERO),
+                    &Segment::new(&route, BTreeMap::new(), Nanos::ZERO),
                     &Pathneck::new(&route, None, Nanos::ZERO),
                 )
             }
@@ -85,7 +86,8 @@ impl Walk {
 
 impl Measuring {
     fn new(route: Route, patience: Nanos) -> Self {
-        let (pathchar, segment) = (Pathchar::new(&route, patience / 2), Segment::new(&route, patience / 3));
+        let pathchar = Pathchar::new(&route, patience / 2);
+        let segment = Segment::new(&route, BTreeMap::new(), patience / 3);
         Self { patience, pathchar, segment, pathneck: None, now: Stage::Pathchar, route }
     }
 
@@ -122,7 +124,8 @@ impl HopMethod for Walk {
             measuring.now = match measuring.now {
                 Stage::Pathchar => {
                     measuring.route.serialisation = measuring.pathchar.serialisation();
-                    measuring.segment = Segment::new(&measuring.route, measuring.patience / 3);
+                    let alone = measuring.pathchar.alone();
+                    measuring.segment = Segment::new(&measuring.route, alone, measuring.patience / 3);
                     Stage::Segment
                 }
                 Stage::Segment => Stage::Pathneck,

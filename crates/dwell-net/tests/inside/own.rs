@@ -85,6 +85,24 @@ fn later(a: &[&Journey], b: &[&Journey], point: Point, key: Point) -> f64 {
     differences[differences.len() / 2] as f64
 }
 
+/// How long before and after `point` the points next to it were, at the median, in ns; of one that is the first or the
+/// last of its journey, as far as on its other side.
+fn stages_about(traced: &[&Journey], point: Point) -> (f64, f64) {
+    let median = |mut times: Vec<i64>| {
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|time| *time as f64)
+    };
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for journey in traced {
+        let seen: Vec<(Point, Nanos)> = journey.times.seen().collect();
+        let Some(at) = seen.iter().position(|(its, _)| *its == point) else { continue };
+        before.extend(at.checked_sub(1).map(|other| (seen[at].1 - seen[other].1).0));
+        after.extend(seen.get(at + 1).map(|other| (other.1 - seen[at].1).0));
+    }
+    let (before, after) = (median(before), median(after));
+    (before.or(after).expect("a neighbour"), after.or(before).expect("a neighbour"))
+}
+
 #[test]
 fn the_stamps_agree_with_the_tracepoints() {
     let address = loopback()[0].ip();
@@ -104,8 +122,13 @@ fn the_stamps_agree_with_the_tracepoints() {
         let (stamped, traced): (Vec<_>, Vec<_>) = (stamped.iter().collect(), traced.iter().collect());
         for point in points {
             let later = later(&traced, &stamped, *point, key);
-            eprintln!("{point:?}: the stamp is {later} ns after the tracepoint, at the median");
-            assert!(later.abs() < 1_000.0, "{point:?}: {later} ns");
+            // Between a stamp and its tracepoint the kernel queues the stamp and wakes who waits for it: how long that
+            // takes is the machine's. But the stamp falls into the stages that its tracepoint parts.
+            let (before, after) = stages_about(&traced, *point);
+            eprintln!(
+                "{point:?}: the stamp is {later} ns after the tracepoint, at the median; {before} ns and {after} ns to the others"
+            );
+            assert!(-before < later && later < after, "{point:?}: {later} ns of -{before} to {after}");
         }
     }
 }

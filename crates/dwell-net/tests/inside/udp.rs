@@ -7,6 +7,7 @@ use dwell_net::clock;
 use dwell_net::inside::Watching;
 use dwell_net::socket::ProbeSocket;
 use nix::poll::{PollFd, PollFlags, poll};
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use std::collections::HashMap;
 use std::io::IoSliceMut;
@@ -24,8 +25,11 @@ fn receiving(address: SocketAddr) -> Watching {
 /// What the reader itself saw of a packet: when it stamped it, and the kernel's stamp of it.
 type Seen = HashMap<Nanos, Nanos>;
 
-/// Reads with `spin`: asking again and again instead of sleeping. The socket stamps each packet and tells so.
-fn read_all(mut socket: ProbeSocket, spin: bool) -> Seen {
+/// Reads with `spin`: asking again and again instead of sleeping. The socket stamps each packet and tells so. With it,
+/// how often the system says that this thread gave its core away of its own will.
+fn read_all(mut socket: ProbeSocket, spin: bool) -> (Seen, usize) {
+    let slept = || getrusage(UsageWho::RUSAGE_THREAD).expect("an account").voluntary_context_switches();
+    let before = slept();
     let mut seen = Seen::new();
     socket.set_patience(Some(Nanos::from_millis(500))).expect("patience");
     let mut idle = 0_u32;
@@ -44,7 +48,7 @@ fn read_all(mut socket: ProbeSocket, spin: bool) -> Seen {
             None => idle += 1,
         }
     }
-    seen
+    (seen, usize::try_from(slept() - before).expect("a count that grows"))
 }
 
 fn median(mut values: Vec<i64>) -> i64 {
@@ -83,7 +87,7 @@ fn every_reader_gets_its_own_packets() {
         let address = receiver.local_addr().expect("its address");
         let Some(mut observer) = observer(&receiving(address)) else { return };
         let sender = UdpSocket::bind(local).expect("a socket");
-        let (seen, (journeys, drops)) = scope(|scope| {
+        let ((seen, slept), (journeys, drops)) = scope(|scope| {
             let reader = scope.spawn(move || read_all(receiver, spin));
             scope.spawn(move || send_paced(&sender, address, PACKETS, Duration::from_micros(30)));
             let told = told(&mut observer);
@@ -101,12 +105,15 @@ fn every_reader_gets_its_own_packets() {
             assert_eq!(journey.process.as_ref().map(|process| process.pid), Some(std::process::id()));
         }
         let woken = journeys.iter().filter(|journey| journey.times.at(Point::Waking).is_some()).count();
-        if spin {
-            // It never sleeps for want of a packet; the system may have it wait for a page or a lock.
-            assert!(woken < PACKETS / 100, "{woken}");
-        } else {
-            assert!(woken > PACKETS / 10, "{woken}");
-        }
+        println!("{woken} woken, {slept} times asleep");
+        // On a machine that is slow or loaded the reader is always behind, and sleeps seldom: the system's own account
+        // says how often. One that spins never sleeps for want of a packet, but may have to for a page or a lock.
+        assert!(woken <= slept + slept / 10 + 5, "{woken} woken of {slept}");
+        assert!(
+            spin || woken + slept / 10 + 5 + (PACKETS - journeys.len()) >= slept,
+            "{woken} woken of {slept}"
+        );
+        assert!(!spin || woken < PACKETS / 100, "{woken}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Packets that wait where the next one is not always the one that came first.
 
-use super::hop::{Arrival, Parcel};
+use super::parcel::{Arrival, Parcel};
 use crate::link::{Discipline, QueueLimit};
 use dwell_core::Bytes;
 use dwell_core::unit::{ETHERNET_OVERHEAD, INTER_FRAME_GAP};

@@ -1,13 +1,17 @@
 //! Sources of cross traffic.
 
+mod on_off;
+mod replay;
+
 use super::{Picos, rounded};
 use crate::link::LinkSpec;
 use crate::random::{Stream, stream};
-use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, Periods, SizeDraw, Tcp, Trace};
+use crate::traffic::{CrossKind, CrossSpec, Offered, SizeDraw, Tcp};
 use dwell_core::{Bytes, Nanos};
+use on_off::OnOff;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, Poisson};
-use std::sync::Arc;
+use replay::Replay;
 
 /// The packets of one flow of cross traffic where it enters the path, one after the other without end: when each
 /// comes, and its size on the wire.
@@ -215,156 +219,6 @@ impl Source {
             Spacing::Replay(replay) => replay.size(),
             _ => self.sizes.draw(&mut self.rng),
         };
-    }
-}
-
-/// Bursts: packets come evenly in the time while it is on, whatever lies between.
-#[derive(Clone, Debug)]
-struct OnOff {
-    gap: Picos,
-    on: Periods,
-    off: Periods,
-    now: Burst,
-    /// Where it last went on, because a rest may begin before what was drawn already.
-    resumed: Burst,
-}
-
-#[derive(Clone, Debug)]
-struct Burst {
-    /// When the next packet comes.
-    next: Picos,
-    /// When this burst is over; after `next`.
-    end: Picos,
-    /// Draws the periods, and nothing else.
-    rng: Stream,
-}
-
-impl OnOff {
-    /// In its equilibrium.
-    fn new(spec: &ParetoSpec, mean_rate: f64, gap: f64, mut rng: Stream) -> Self {
-        let on = spec.on.as_f64() * 1e3;
-        let share = (mean_rate / spec.peak.0 as f64).min(1.0);
-        let off = spec.off.map_or(on * (1.0 - share) / share, |off| off.as_f64() * 1e3).max(1.0);
-        let (on, off) = (Periods::new(spec.shape, on), Periods::new(spec.shape, off));
-        let (start, end) = if rng.random::<f64>() < share {
-            (0, whole(on.rest(&mut rng)))
-        } else {
-            let start = whole(off.rest(&mut rng));
-            (start, start.saturating_add(whole(on.draw(&mut rng))))
-        };
-        let next = start.saturating_add((rng.random::<f64>() * gap) as Picos);
-        let burst = Burst { next, end, rng };
-        let mut on_off = Self { gap: whole(gap), on, off, resumed: burst.clone(), now: burst };
-        on_off.now.skip_silence(&on_off.on, &on_off.off);
-        on_off.resumed = on_off.now.clone();
-        on_off
-    }
-
-    fn step(&mut self) -> Picos {
-        self.now.next = self.now.next.saturating_add(self.gap);
-        self.now.skip_silence(&self.on, &self.off);
-        self.now.next
-    }
-
-    fn resume(&mut self, at: Picos) -> Picos {
-        let burst = &mut self.resumed;
-        while burst.next < at {
-            // All packets of this burst before `at`, in one step.
-            let packets = (at.min(burst.end) - burst.next - 1) / self.gap + 1;
-            burst.next = burst.next.saturating_add(packets.saturating_mul(self.gap));
-            burst.skip_silence(&self.on, &self.off);
-        }
-        self.now = burst.clone();
-        self.now.next
-    }
-}
-
-impl OnOff {
-    fn passing(&self, from: Picos, to: Picos) -> i64 {
-        let mut burst = self.resumed.clone();
-        let mut packets = 0;
-        while burst.next < to {
-            // Those of this burst that come before a moment.
-            let before = |at: Picos| (at.min(burst.end) - burst.next - 1).div_euclid(self.gap) + 1;
-            packets += before(to) - before(from).max(0);
-            burst.next = burst.next.saturating_add(before(burst.end).saturating_mul(self.gap));
-            burst.skip_silence(&self.on, &self.off);
-        }
-        packets
-    }
-}
-
-impl Burst {
-    /// What does not come before the end of a burst comes as much after the start of the next.
-    fn skip_silence(&mut self, on: &Periods, off: &Periods) {
-        while self.next >= self.end && self.end < Picos::MAX {
-            let start = self.end.saturating_add(whole(off.draw(&mut self.rng)));
-            self.next = start.saturating_add(self.next - self.end);
-            self.end = start.saturating_add(whole(on.draw(&mut self.rng)));
-        }
-    }
-}
-
-/// A trace, replayed again and again.
-#[derive(Clone, Debug)]
-struct Replay {
-    trace: Arc<Trace>,
-    /// Time now for time then.
-    slower: f64,
-    round: Picos,
-    /// When this round began.
-    began: Picos,
-    index: usize,
-}
-
-impl Replay {
-    fn new(trace: &Arc<Trace>, slower: f64, rng: &mut Stream) -> Self {
-        let round = whole(trace.round().as_f64() * 1e3 * slower);
-        let began = -((rng.random::<f64>() * round as f64) as Picos);
-        let mut replay = Self { trace: Arc::clone(trace), slower, round, began, index: 0 };
-        replay.resume(0);
-        replay
-    }
-
-    fn next(&self) -> Picos {
-        self.began.saturating_add((self.trace.packet(self.index).0.as_f64() * 1e3 * self.slower) as Picos)
-    }
-
-    fn size(&self) -> Bytes {
-        self.trace.packet(self.index).1
-    }
-
-    fn step(&mut self) -> Picos {
-        self.index += 1;
-        if self.index == self.trace.packets() {
-            self.index = 0;
-            self.began = self.began.saturating_add(self.round);
-        }
-        self.next()
-    }
-
-    fn resume(&mut self, at: Picos) -> Picos {
-        let since = at.saturating_sub(self.began);
-        self.began += since.div_euclid(self.round) * self.round;
-        let then = since.rem_euclid(self.round) as f64 / self.slower / 1e3;
-        self.index = self.trace.first_from(Nanos::from_f64(then.ceil()));
-        if self.index == self.trace.packets() {
-            self.index = 0;
-            self.began = self.began.saturating_add(self.round);
-        }
-        self.next()
-    }
-}
-
-impl Replay {
-    fn sends(&self, from: Picos, to: Picos, of: impl Fn(Bytes) -> f64) -> f64 {
-        let mut replay = self.clone();
-        let (mut at, mut sum) = (replay.resume(from), 0.0);
-        while at < to {
-            sum += of(replay.size());
-            at = replay.step();
-        }
-        sum
     }
 }
 

@@ -1,97 +1,24 @@
 //! One link at work, with the queue in front of it.
 
+mod sending;
+mod turns;
+
 use super::backlog::Backlog;
 use super::bucket::Bucket;
 use super::cross::{Fate, Source};
 use super::meter::{Class, Counted, Meter};
+use super::parcel::{Arrival, Exit, Owner, Parcel, lose};
 use super::rests::Rests;
 use super::{Picos, Tempo, WhyLost};
-use crate::link::{LinkSpec, QueueLimit};
+use crate::link::LinkSpec;
 use crate::random::Stream;
-use crate::times::Times;
 use dwell_core::truth::LinkCount;
 use dwell_core::unit::ETHERNET_OVERHEAD;
-use dwell_core::{BitRate, Bytes, Nanos};
-use rand::RngExt;
+use dwell_core::{BitRate, Bytes};
 use std::collections::VecDeque;
 
 /// The stream of chance for what is not drawn; sources have those from 1 on.
 const RESTS: u64 = u64::MAX;
-
-/// A packet that somebody wants to hear of again.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Probe {
-    pub(super) key: u64,
-    pub(super) waited: Picos,
-    /// When its last bit left the first link's near end.
-    pub(super) departed: Option<Picos>,
-    /// The link at whose far end it leaves, from 0; beyond the last: at the path's.
-    pub(super) last: usize,
-}
-
-/// Whose packet it is, where links tell flows or classes apart.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Owner {
-    /// Number of its flow, from 1 on; the injected packets are flow 0.
-    pub(super) flow: u32,
-    pub(super) priority: u8,
-}
-
-/// A packet that goes on after this link, or came from the one before it.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Parcel {
-    /// Injected.
-    Probe(Probe),
-    /// Of cross traffic, with the links that it still passes.
-    Cross { links_left: usize, owner: Owner },
-}
-
-impl Parcel {
-    pub(super) fn flow_number(&self) -> u32 {
-        match self {
-            Self::Probe(_) => 0,
-            Self::Cross { owner, .. } => owner.flow,
-        }
-    }
-
-    fn class(&self) -> Class {
-        match self {
-            Self::Probe(_) => Class::Own,
-            Self::Cross { .. } => Class::Cross,
-        }
-    }
-
-    /// Whether it goes no further than the far end of the link with this number.
-    pub(super) fn leaves_after(&self, link: usize) -> bool {
-        matches!(self, Self::Probe(probe) if probe.last == link)
-    }
-
-    /// Whether anybody hears of it again after the link that it comes to.
-    pub(super) fn goes_on(&self) -> bool {
-        !matches!(self, Self::Cross { links_left: 1, .. })
-    }
-}
-
-/// A packet at the far end of the link, or lost on it.
-#[derive(Copy, Clone, Debug)]
-pub(super) enum Exit {
-    Passed { at: Picos, size: Bytes, parcel: Parcel },
-    Lost { at: Picos, key: u64, why: WhyLost },
-}
-
-/// A packet that comes to the link.
-#[derive(Copy, Clone, Debug)]
-pub(super) struct Arrival {
-    pub(super) at: Picos,
-    pub(super) size: Bytes,
-    pub(super) parcel: Parcel,
-}
-
-/// When a packet begins to be sent, and when its last bit is out.
-struct Slot {
-    start: Picos,
-    sent: Picos,
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct Hop {
@@ -342,44 +269,6 @@ impl Hop {
         lose(arrival, at, why, exits);
     }
 
-    /// Sends a packet at once where nobody is before it, or else lets it wait for its turn.
-    // Apart, as `serve` is, so that first come, first served stays one tight loop.
-    #[inline(never)]
-    fn take_turn(&mut self, arrival: Arrival, exits: &mut impl FnMut(Exit)) {
-        let at = arrival.at;
-        match &mut self.backlog {
-            Some(backlog) if !backlog.is_empty() || self.free > at => {
-                // Hardly ever any, and then one or a few.
-                let mut dropped = Vec::new();
-                backlog.push(arrival, |arrival| dropped.push(arrival));
-                for arrival in dropped {
-                    self.drop(&arrival, at, WhyLost::QueueFull, exits);
-                }
-            }
-            _ => {
-                let slot = self.send(at, arrival.size);
-                self.come_out(arrival, slot, exits);
-            }
-        }
-    }
-
-    /// Gives turns to those that wait, up to `until`. Whether anybody had one.
-    #[inline(never)]
-    fn serve(&mut self, until: Picos, exits: &mut impl FnMut(Exit)) -> bool {
-        let mut served = false;
-        while self.free <= until
-            && let Some(next) = self.backlog.as_mut().and_then(Backlog::pop)
-        {
-            if next.parcel.goes_on() {
-                self.settled = self.settled.max(self.free);
-            }
-            let slot = self.send(self.free, next.size);
-            self.come_out(next, slot, exits);
-            served = true;
-        }
-        served
-    }
-
     /// Tells the source of a packet what became of it.
     #[inline(never)]
     fn tell(&mut self, arrival: &Arrival, fate: Fate) {
@@ -387,100 +276,6 @@ impl Hop {
         if let Some(index) = self.owners.iter().position(|owner| owner.flow == flow) {
             self.sources[index].hears(arrival.at, fate);
         }
-    }
-
-    /// Time that those will take whose turns are still open.
-    fn open_work(&self) -> Picos {
-        self.backlog.as_ref().map_or(0, |backlog| self.tempo.time_for(backlog.bytes()))
-    }
-
-    /// When a packet that comes at `at` is sent, first come, first served; `None` if the queue is full.
-    #[inline]
-    fn enqueue(&mut self, at: Picos, size: Bytes) -> Option<Slot> {
-        if self.link.queue == QueueLimit::Unlimited {
-            return Some(self.send(at, size));
-        }
-        while let Some((began, size)) = self.waiting.front().copied()
-            && began <= at
-        {
-            self.waiting.pop_front();
-            self.waiting_bytes -= size.0;
-        }
-        if self.free > at || !self.waiting.is_empty() {
-            let full = match self.link.queue {
-                QueueLimit::Unlimited => false,
-                QueueLimit::Packets(limit) => self.waiting.len() as u64 >= limit,
-                QueueLimit::Bytes(limit) => self.waiting_bytes.saturating_add(size.0) > limit.0,
-            };
-            if full {
-                return None;
-            }
-        }
-        let slot = self.send(at, size);
-        if slot.start > at {
-            self.waiting.push_back((slot.start, size));
-            self.waiting_bytes += size.0;
-        }
-        Some(slot)
-    }
-
-    /// Sends a packet as soon as the link is free and the bucket holds enough, from `from` on.
-    #[inline(always)]
-    fn send(&mut self, from: Picos, size: Bytes) -> Slot {
-        let framing = self.link.framing;
-        let padded = framing.padded(size);
-        let mut start = self.free.max(from);
-        if let Some(bucket) = &mut self.bucket {
-            start = bucket.take(start, padded);
-        }
-        let sent = start.saturating_add(self.tempo.time_for(padded));
-        self.free = sent.saturating_add(self.tempo.time_for(framing.gap()));
-        if let Some(bucket) = &self.bucket {
-            self.free = self.free.max(start.saturating_add(bucket.spacing(padded)));
-        }
-        Slot { start, sent }
-    }
-
-    /// What becomes of a packet once it is sent.
-    #[inline(always)]
-    fn come_out(&mut self, arrival: Arrival, Slot { start, sent }: Slot, exits: &mut impl FnMut(Exit)) {
-        let Arrival { at: came, size, parcel } = arrival;
-        // What comes before a rest was counted to has been counted with it.
-        if came >= self.rests.counted_until() || parcel.class() == Class::Own {
-            self.meter.add(start, parcel.class(), self.counted.of(size));
-        }
-        if self.reacts && parcel.class() == Class::Cross {
-            let damaged = happens(self.link.loss, &mut self.chance);
-            self.tell(&arrival, if damaged { Fate::Dropped(sent) } else { Fate::Passed(sent) });
-        }
-        let parcel = match parcel {
-            Parcel::Cross { links_left: 1, .. } => return,
-            Parcel::Cross { links_left, owner } => Parcel::Cross { links_left: links_left - 1, owner },
-            Parcel::Probe(Probe { key, waited, departed, last }) => Parcel::Probe(Probe {
-                key,
-                last,
-                waited: waited + (start - came),
-                departed: departed.or(Some(sent)),
-            }),
-        };
-        let jitter = match &self.link.jitter {
-            Times::Fixed(Nanos::ZERO) => 0,
-            jitter => jitter.sample(&mut self.chance).0.saturating_mul(super::PICOS),
-        };
-        let damaged = happens(self.link.loss, &mut self.chance);
-        let mut at = sent.saturating_add(self.propagation).saturating_add(jitter).max(self.last_exit);
-        self.last_exit = at;
-        if damaged {
-            return lose(&arrival, at, WhyLost::Damaged, exits);
-        }
-        if let Some(reordering) = &self.link.reordering
-            && happens(reordering.share, &mut self.chance)
-        {
-            let by = reordering.by.sample(&mut self.chance);
-            at = at.saturating_add(by.0.saturating_mul(super::PICOS));
-        }
-        let copies = 1 + u32::from(happens(self.link.duplication, &mut self.chance));
-        (0..copies).for_each(|_| exits(Exit::Passed { at, size, parcel }));
     }
 
     /// How long a packet keeps the link busy.
@@ -519,17 +314,5 @@ fn put<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Picos) {
             queue.insert(place, item);
         }
         _ => queue.push_back(item),
-    }
-}
-
-/// Something that happens by chance; what never happens takes no draw.
-fn happens(share: f64, chance: &mut Stream) -> bool {
-    share > 0.0 && chance.random::<f64>() < share
-}
-
-/// Tells of a lost packet whoever wants to hear of it.
-fn lose(arrival: &Arrival, at: Picos, why: WhyLost, exits: &mut impl FnMut(Exit)) {
-    if let Parcel::Probe(Probe { key, .. }) = arrival.parcel {
-        exits(Exit::Lost { at, key, why });
     }
 }

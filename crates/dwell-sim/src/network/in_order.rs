@@ -1,7 +1,7 @@
 //! Packets that come out of links out of order, put in the order in which the next link sees them.
 
 use super::Picos;
-use super::hop::{Exit, Parcel};
+use super::parcel::{Exit, Parcel};
 use dwell_core::Bytes;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

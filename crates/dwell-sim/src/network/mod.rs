@@ -21,6 +21,7 @@ mod cross;
 mod hop;
 mod in_order;
 mod meter;
+mod parcel;
 mod rests;
 mod section;
 
@@ -28,7 +29,7 @@ use crate::link::LinkSpec;
 pub use cross::Flow;
 use dwell_core::truth::Reading;
 use dwell_core::{BitRate, Bytes, Nanos};
-use hop::{Exit, Parcel, Probe};
+use parcel::{Exit, Parcel, Probe};
 use section::Section;
 
 /// Time in picoseconds, from the start of the network: a byte at 10 Gb/s takes 0.8 ns, and rounding it to whole

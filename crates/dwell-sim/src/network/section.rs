@@ -1,8 +1,9 @@
 //! What lies between two points of the path: a link, or several in parallel.
 
 use super::Picos;
-use super::hop::{Exit, Hop, Parcel};
+use super::hop::Hop;
 use super::in_order::InOrder;
+use super::parcel::{Exit, Parcel};
 use crate::link::{Balance, LinkSpec};
 use crate::random::{hash, stream};
 use dwell_core::truth::LinkCount;

@@ -1,7 +1,7 @@
 //! `dwell avail`: how much of the path is free.
 
 use super::capacity::measure_end_link;
-use super::{Measuring, insert_findings, measure, warnings};
+use super::{Measuring, insert_report, measure};
 use crate::cli::Output;
 use crate::counted::counted;
 use crate::figure::cells;
@@ -16,7 +16,7 @@ use dwell_core::avail::{
     Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, bart, busy, igi, offered, spruce,
 };
 use dwell_core::{BitRate, Method, PathFacts, Quantity, Report, Vantage};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Measure how much of the path's capacity is free
 ///
@@ -169,13 +169,7 @@ impl Measuring for Avail {
 
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = finished.report(STAGE) else { return Ok(()) };
-        document.insert("method".into(), json!(report.method));
-        document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
-        let told: Vec<Quantity> =
-            SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
-        insert_findings(document, report, &told)?;
-        document.insert("verdict".into(), json!(report.verdict));
-        document.insert("warnings".into(), json!(warnings(finished)));
+        insert_report(document, report, &SHOWN, finished)?;
         document.insert("truth".into(), serde_json::to_value(finished.used.get(STAGE))?);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `dwell capacity`: how much the narrow link of the path carries, or the end link.
 
-use super::{Measuring, insert_findings, measure, warnings};
+use super::{Measuring, insert_report, measure};
 use crate::cli::Output;
 use crate::figure::cells;
 use crate::picture::{Panel, Rates, Sizes};
@@ -64,7 +64,7 @@ pub(crate) enum CapacityMethod {
 
 impl CapacityMethod {
     /// Its name in the book, in JSON and on the command line.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SparedRuns => SparedRuns::NAME,
             Self::EndLink => EndLink::NAME,
@@ -86,11 +86,21 @@ impl CapacityMethod {
     const fn stage(self) -> &'static str {
         match self {
             Self::EndLink => STAGE,
-            _ => "capacity",
+            _ => NARROW_STAGE,
         }
     }
 
-    fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
+    /// The link that it is about.
+    pub(crate) const fn quantity(self) -> Quantity {
+        match self {
+            Self::EndLink => Quantity::EndLinkCapacity,
+            Self::ShaperProbe => Quantity::TokenRate,
+            _ => Quantity::NarrowLinkCapacity,
+        }
+    }
+
+    /// Ready to probe a path of which so much is known.
+    pub(crate) fn build(self, seed: u64, facts: &PathFacts) -> Box<dyn Method> {
         match self {
             Self::SparedRuns => {
                 Box::new(SparedRuns::new(spared::Config { seed, ..spared::Config::default() }, facts))
@@ -130,6 +140,17 @@ pub(crate) fn measure_end_link(run: &mut Run) -> Result<(Report, Duration)> {
     Ok((report, took))
 }
 
+/// Measures the narrow link, by the project's own method.
+pub(crate) fn measure_narrow(run: &mut Run) -> Result<()> {
+    let mut method = CapacityMethod::SparedRuns.build(run.seed(), run.facts());
+    run.measure(NARROW_STAGE, &mut *method)?;
+    Ok(())
+}
+
+/// Name of the narrow link's measurement in records, and the quantity that is shown of it.
+pub(crate) const NARROW_STAGE: &str = "capacity";
+pub(crate) const NARROW: [Quantity; 1] = [Quantity::NarrowLinkCapacity];
+
 const SHOWN: [Quantity; 5] = [
     Quantity::EndLinkCapacity,
     Quantity::NarrowLinkCapacity,
@@ -143,18 +164,9 @@ impl Capacity {
         finished.report(self.method.stage())
     }
 
-    /// The link that the method is about.
-    const fn quantity(&self) -> Quantity {
-        match self.method {
-            CapacityMethod::EndLink => Quantity::EndLinkCapacity,
-            CapacityMethod::ShaperProbe => Quantity::TokenRate,
-            _ => Quantity::NarrowLinkCapacity,
-        }
-    }
-
     /// The capacity that was found, and what full packets get of it at the IP layer.
     fn layers(&self, finished: &Finished) -> Option<(BitRate, BitRate)> {
-        let bps = self.report(finished)?.finding(self.quantity()).estimate()?;
+        let bps = self.report(finished)?.finding(self.method.quantity()).estimate()?;
         let rate = BitRate(bps.round() as u64);
         Some((rate, at_ip_layer(rate, finished.facts.max_size)))
     }
@@ -193,17 +205,11 @@ impl Measuring for Capacity {
 
     fn json(&self, finished: &Finished, document: &mut Map<String, Value>) -> Result<()> {
         let Some(report) = self.report(finished) else { return Ok(()) };
-        document.insert("method".into(), json!(report.method));
-        document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
-        let told: Vec<Quantity> =
-            SHOWN.into_iter().filter(|quantity| report.findings.contains_key(quantity)).collect();
-        insert_findings(document, report, &told)?;
-        document.insert("verdict".into(), json!(report.verdict));
+        insert_report(document, report, &SHOWN, finished)?;
         document.insert("layer".into(), json!("ethernet, framing counted"));
         document.insert("packet_bytes".into(), json!(finished.facts.max_size));
         let at_ip = self.layers(finished).map(|(_, at_ip)| at_ip);
         document.insert("ip_layer_bps".into(), json!(at_ip));
-        document.insert("warnings".into(), json!(warnings(finished)));
         Ok(())
     }
 
@@ -221,7 +227,7 @@ impl Measuring for Capacity {
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
         let Some(report) = self.report(finished) else { return ("nothing was measured".into(), Vec::new()) };
-        let finding = report.finding(self.quantity());
+        let finding = report.finding(self.method.quantity());
         let [found, _] = cells(&finding);
         let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
         if self.method == CapacityMethod::EndLink {

@@ -159,6 +159,24 @@ fn insert_findings(
     Ok(())
 }
 
+/// What the documents of methods that tell a rate have in common: whose report it is, what it says of those of `shown` that
+/// it has, and what is to be said of it.
+fn insert_report(
+    document: &mut Map<String, Value>,
+    report: &Report,
+    shown: &[Quantity],
+    finished: &Finished,
+) -> Result<()> {
+    document.insert("method".into(), json!(report.method));
+    document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
+    let told: Vec<Quantity> =
+        shown.iter().copied().filter(|quantity| report.findings.contains_key(quantity)).collect();
+    insert_findings(document, report, &told)?;
+    document.insert("verdict".into(), json!(report.verdict));
+    document.insert("warnings".into(), json!(warnings(finished)));
+    Ok(())
+}
+
 /// All warnings of the run.
 fn warnings(finished: &Finished) -> Vec<&String> {
     finished.found.iter().flat_map(|found| &found.report.warnings).collect()

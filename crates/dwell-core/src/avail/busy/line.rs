@@ -1,6 +1,6 @@
 //! How far apart packets come out of a link that is never idle between them.
 
-use super::sample::{Sample, bursty};
+use super::sample::Sample;
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{intervals, small_sample_factor};
 
@@ -32,6 +32,9 @@ const RESOLUTION: f64 = 1e-3;
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;
 
+/// And only where it is no wider than this share of what is known.
+const SURE: f64 = 0.2;
+
 /// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence.
 const UNSEEN: f64 = 2.3;
 
@@ -48,14 +51,17 @@ const SEED: u64 = 9;
 ///
 /// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
 /// always parts, nothing shows what one of them takes.
-pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
+pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>, bursty: bool) -> Option<Line> {
     let both = [full, near].concat();
     let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {
-        alone.as_ref().is_some_and(|line| !line.own.widened(CONTRADICTION).holds(*value))
+        alone.as_ref().is_some_and(|line| {
+            let wide = line.own.widened(CONTRADICTION);
+            wide.high < *value && wide.high - wide.low < SURE * value
+        })
     };
     let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
-    fitted(if near.is_empty() || bursty(full) { full } else { near }, Some(known))
+    fitted(if near.is_empty() || bursty { full } else { near }, Some(known))
 }
 
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
@@ -64,7 +70,7 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
         let (own, share) = solve(samples, known, noise)?;
-        let share = share.clamp(0.0, 1.0);
+        let share = share.min(1.0);
         Some([own, share, (1.0 - share) / own])
     };
     let [own, share, free] =
@@ -119,8 +125,10 @@ fn solve(samples: &[Sample], known: Option<Known>, noise: f64) -> Option<(f64, f
     if determinant <= 1e-9 * w * xx {
         return None;
     }
-    let own = (xx * y - x * xy) / determinant;
-    (own > 0.0).then(|| (own, (w * xy - x * y) / determinant))
+    let share = (w * xy - x * y) / determinant;
+    // Packets sent further apart do not come nearer to each other: an idle link's all come as far apart.
+    let (own, share) = if share < 0.0 { (y / w, 0.0) } else { ((y - share * x) / w, share) };
+    (own > 0.0).then_some((own, share))
 }
 
 #[cfg(test)]
@@ -129,8 +137,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
-        let of =
-            |input: &f64| Sample { input: *input, output: own + share * input, gaps: 10.0, scatter: 0.0 };
+        let of = |input: &f64| Sample {
+            input: *input,
+            output: own + share * input,
+            gaps: 10.0,
+            blur: 0.0,
+            scatter: 0.0,
+        };
         inputs.iter().map(of).collect()
     }
 
@@ -138,7 +151,7 @@ mod tests {
         #[test]
         fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let inputs = [own, 1.3 * own, own, 1.2 * own];
-            let line = line(&[], &samples(own, share, &inputs), None).unwrap();
+            let line = line(&[], &samples(own, share, &inputs), None, false).unwrap();
             prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
             prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
         }
@@ -146,8 +159,8 @@ mod tests {
         #[test]
         fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let one = samples(own, share, &[own; 5]);
-            prop_assert!(line(&[], &one, None).is_none());
-            let line = line(&[], &one, Some((own, own * 1e-3))).unwrap();
+            prop_assert!(line(&[], &one, None, false).is_none());
+            let line = line(&[], &one, Some((own, own * 1e-3)), false).unwrap();
             prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
         }
     }

@@ -1,11 +1,14 @@
 //! How many trains are sent, how long they are, and how far apart.
 
 use super::Config;
+use super::round::{BURST, BURSTS};
+use super::trial::TEST;
 use crate::unit::Nanos;
 
-/// So many packets back to back head a train: what they leave waiting keeps the link busy until the train does. Their
-/// gaps do not count.
-pub(super) const HEAD: usize = 3;
+/// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one: what they
+/// leave waiting keeps that link, and other loaded ones behind it, busy until the train does. Their gaps do not count.
+pub(super) const FULL_HEAD: usize = 3;
+pub(super) const HEAD: usize = 9;
 
 /// Mean pause before a train, and the least.
 pub(super) const PAUSE: Nanos = Nanos::from_millis(40);
@@ -18,10 +21,10 @@ const LASTING: f64 = 400e3;
 const BATCHES: usize = 6;
 
 /// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
-const TESTED: usize = 24;
+const TESTED: usize = 22;
 
 /// So many trains make the line, at the least and at the most.
-const TRAINS: (usize, usize) = (12, 64);
+const TRAINS: (usize, usize) = (10, 64);
 
 /// A train leaves its head and at most so much of itself waiting.
 const LEFT: f64 = 1.0;
@@ -56,11 +59,11 @@ impl Plan {
         let allowed = config.share * config.lasting.as_f64() / pace;
         let budget = config.packets.max(allowed as usize);
         let tested = TESTED.max(packets);
-        let beside = super::BURST * super::BURSTS + tested * super::TEST;
+        let beside = BURST * BURSTS + tested * TEST;
         let trains = (budget.saturating_sub(beside) / (HEAD + packets)).clamp(TRAINS.0, TRAINS.1);
         let full = trains / 3;
         let first = trains / 4;
-        let pause = config.lasting / (trains + super::TEST + super::BURSTS) as i64;
+        let pause = config.lasting / (trains + TEST + BURSTS) as i64;
         let left = pace * (HEAD as f64 + LEFT * packets as f64);
         Self {
             packets,
@@ -78,9 +81,10 @@ mod tests {
     use super::*;
 
     fn sent(plan: &Plan) -> usize {
-        (plan.full + plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
-            + plan.tested * super::super::TEST
-            + super::super::BURST * super::super::BURSTS
+        plan.full * (FULL_HEAD + plan.packets)
+            + (plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
+            + plan.tested * TEST
+            + BURST * BURSTS
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) struct Sample {
     pub(super) output: f64,
     /// Gaps of which these are the means.
     pub(super) gaps: f64,
+    /// How far the output may be off because packets were read in batches.
+    pub(super) blur: f64,
     /// Variance of the mean gap as it came, if its gaps had nothing to do with each other.
     pub(super) scatter: f64,
 }
@@ -44,7 +46,8 @@ impl Sample {
         let squares: f64 =
             passed[from..=to].windows(2).map(|two| (two[1].came - two[0].came - output).powi(2)).sum();
         let scatter = squares / (gaps - 1.0).max(1.0) / gaps;
-        (output > 0.0).then_some(Self { input, output, gaps, scatter })
+        let blur = if bunched { output / gaps } else { 0.0 };
+        (output > 0.0).then_some(Self { input, output, gaps, blur, scatter })
     }
 }
 
@@ -54,14 +57,20 @@ pub(super) fn at_once(passed: &[Passed]) -> bool {
 }
 
 /// So many times the scatter of single gaps: what lies beyond is of traffic that comes and goes for longer than a train.
-const BURSTY: f64 = 3.0;
+const BURSTY: f64 = 4.0;
 
-/// Whether trains differ by more than their single gaps do.
-pub(super) fn bursty(samples: &[Sample]) -> bool {
-    let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
-    let within: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
-    let (Some(between), Some(within)) = (standard_deviation(&outputs), mean(&within)) else { return false };
-    between.powi(2) > BURSTY * within
+/// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
+pub(super) fn bursty<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
+    let (mut between, mut within) = (0.0, 0.0);
+    for samples in spacings {
+        let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
+        let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
+        let (Some(apart), Some(scatter)) = (standard_deviation(&outputs), mean(&scatter)) else { continue };
+        let freedom = (samples.len() - 1) as f64;
+        between += freedom * apart.powi(2);
+        within += freedom * scatter;
+    }
+    between > BURSTY * within
 }
 
 #[cfg(test)]

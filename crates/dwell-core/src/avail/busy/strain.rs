@@ -27,7 +27,7 @@ pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
     };
     let walk = |sample: &Sample| {
         let lasting = sample.input * sample.gaps;
-        WALK * (noise / lasting).sqrt() + STAMP / lasting
+        WALK * (noise / lasting).sqrt() + STAMP / lasting + sample.blur / sample.input
     };
     let walks: Vec<f64> = fleet.iter().map(walk).collect();
     let allowed = NONE.max(mean(&walks).unwrap_or(0.0));
@@ -46,7 +46,13 @@ mod tests {
     use super::*;
 
     fn fleet(strains: &[f64]) -> Vec<Sample> {
-        let of = |strain: &f64| Sample { input: 1e5, output: 1e5 * (1.0 + strain), gaps: 12.0, scatter: 0.0 };
+        let of = |strain: &f64| Sample {
+            input: 1e5,
+            output: 1e5 * (1.0 + strain),
+            gaps: 12.0,
+            blur: 0.0,
+            scatter: 0.0,
+        };
         strains.iter().map(of).collect()
     }
 

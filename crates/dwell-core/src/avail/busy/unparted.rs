@@ -27,6 +27,50 @@ pub(super) fn batch(gaps: &[f64]) -> Option<usize> {
     (inside * 3 > gaps.len()).then(|| gaps.len().div_ceil((gaps.len() - inside).max(1)))
 }
 
+/// What bursts, sent `made` apart and whose packets come `burst` apart at the mean, show of another loaded link beside the
+/// one that takes `own`. On one, no more comes between two packets of a burst than it can send in the time between them: so
+/// `burst - made` is at most `own`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Another {
+    /// More came between packets.
+    Parted,
+    /// Packets came nearer to each other, as they do where they wait behind that link.
+    Closer,
+}
+
+/// So much more or less than one link explains is another's doing.
+const ANOTHER: f64 = 0.1;
+
+/// Where so many gaps are shorter, and fewer than so many of bursts are as long as one link makes them (a host's stamps are
+/// off now and then, but not at each packet).
+const CLOSER: f64 = 0.05;
+const ALIKE: f64 = 0.5;
+
+/// `bursts` are their gaps, `paced` those of trains at the pace.
+pub(super) fn another(
+    bursts: &[f64],
+    paced: &[f64],
+    own: Option<Known>,
+    made: f64,
+    burst: f64,
+) -> Option<Another> {
+    if batch(bursts).is_some() || bursts.len() < ENOUGH {
+        return None;
+    }
+    let own = own.map(|(own, _)| own);
+    let least = burst - made;
+    let served = own.map_or(least, |own| own.min(least));
+    let shorter = |gap: &&f64| **gap < served * (1.0 - ANOTHER);
+    let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
+    let alike = bursts.iter().filter(|gap| (**gap - served).abs() <= ANOTHER * served).count();
+    if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
+        && (alike as f64) < ALIKE * bursts.len() as f64
+    {
+        return Some(Another::Closer);
+    }
+    own.is_some_and(|own| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
+}
+
 /// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
 /// (Others may crowd above it, where traffic is regular.) `None` where they crowd nowhere.
 pub(super) fn unparted(gaps: &[f64]) -> Option<Known> {
@@ -54,6 +98,22 @@ mod tests {
         let mut gaps = vec![123.0; 6];
         gaps.extend((0..14).map(|i| 123.0 + 17.3 * f64::from(i + 1)));
         assert_eq!(unparted(&gaps).unwrap().0, 123.0);
+    }
+
+    #[test]
+    fn another_link_parts_packets_or_lets_them_come_nearer() {
+        let (own, made) = (Some((120.0, 0.1)), 12.0);
+        let even = [120.0; 30];
+        assert_eq!(another(&even, &[], own, made, 120.0), None);
+        // What one link may send between two packets of a burst, and more than that.
+        assert_eq!(another(&even, &[], own, made, 131.0), None);
+        assert_eq!(another(&even, &[], own, made, 180.0), Some(Another::Parted));
+        let jostled: Vec<f64> = (0..30).map(|i| 90.0 + 2.0 * f64::from(i)).collect();
+        assert_eq!(another(&jostled, &[], own, made, 120.0), Some(Another::Closer));
+        // A host whose stamps are late now and then.
+        let mut late = even.to_vec();
+        late.extend([150.0, 90.0, 150.0, 90.0]);
+        assert_eq!(another(&late, &[], own, made, 121.0), None);
     }
 
     #[test]

@@ -21,7 +21,11 @@ const HOST: f64 = 20e3;
 /// The longest mean wait that the link of a `line` explains: of a queue whose work grows and shrinks by chance, and has
 /// `1 - share` to shrink (Pollaczek and Khinchine's formula), where its packets are as large as ours or as lumpy as the
 /// samples show.
-pub(super) fn allowed(line: &Line) -> f64 {
+/// None of it where another link is known to be loaded.
+pub(super) fn allowed(line: &Line, other: bool) -> f64 {
+    if other {
+        return HOST;
+    }
     let lumps = line.noise.max(line.share.value * line.own.value);
     HOST + BEYOND * lumps / (2.0 * (1.0 - line.share.value).max(1e-2))
 }

@@ -33,7 +33,7 @@ pub struct Config {
     pub pairs: usize,
     /// ... and how many sizes they have.
     pub sizes: usize,
-    /// Smallest packets of phase I (`MIN_PACK_SZ_P1`, and headers).
+    /// Smallest packets of phase I (`MIN_PACK_SZ_P1`, 572 bytes of UDP payload, and all headers).
     pub smallest: Bytes,
     /// Trains of phase II (`NO_TRAINS_P2`).
     pub trains: usize,
@@ -53,7 +53,7 @@ impl Default for Config {
             first: 7,
             pairs: 1_000,
             sizes: 40,
-            smallest: Bytes(600),
+            smallest: Bytes(626),
             trains: 500,
             agreeing: 0.05,
             noise: 0.015,

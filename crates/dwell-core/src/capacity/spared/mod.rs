@@ -12,20 +12,26 @@
 //! delivery, so only the last ones are looked at, in trains as long as several lumps. Trains have several sizes: a link's
 //! time grows with the size, and a host's does not; and cross traffic that keeps time with packets of one size does not
 //! with those of another. Where packets come in lumps, runs are long, and if the link before the narrow one is no faster,
-//! others get into every long run: so trains a little slower than what was found must then pass as they were sent.
+//! others get into every long run. So where the lumps have a period, that serves as a ruler for short trains ([`ruler`]);
+//! where none is found, trains a little slower than what was found must pass as they were sent.
 
+mod crest;
 mod crowd;
+mod heard;
 mod rounds;
+mod ruler;
 mod runs;
 mod train;
 mod verdict;
 
 use crate::avail::stream::shape;
+use crate::coalescence::Coalescence;
 use crate::method::{Method, Step};
 use crate::report::Report;
 use crate::stats::bootstrap::Indices;
 use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
+use ruler::Ruler;
 use train::Seen;
 
 /// How `spared-runs` probes.
@@ -76,6 +82,9 @@ pub struct SparedRuns {
     planned: Nanos,
     /// Of trains that were sent a little slower than what was found: by what factor they came slower than that.
     strained: Option<Vec<f64>>,
+    /// Finds out how the receiver gathers packets, where it does; what is found then measures.
+    ears: Option<Coalescence>,
+    ruler: Option<Ruler>,
 }
 
 impl SparedRuns {
@@ -95,6 +104,8 @@ impl SparedRuns {
             trains: Vec::new(),
             planned: Nanos::ZERO,
             strained: None,
+            ears: None,
+            ruler: None,
         }
     }
 
@@ -110,11 +121,14 @@ impl SparedRuns {
 
 impl Method for SparedRuns {
     fn next(&mut self) -> Step {
-        let fleet = self.ask();
+        let fleet = self.listen().or_else(|| self.measure()).unwrap_or_else(|| self.ask());
         if fleet.is_empty() { Step::Done } else { Step::Send(fleet) }
     }
 
     fn see(&mut self, observation: &Observation) {
+        if self.ears.is_some() && self.hears(observation) {
+            return;
+        }
         let Some((_, hold)) = shape(observation) else { return };
         let Some(seen) = Seen::of(observation).filter(|_| observation.direction == Direction::Forward) else {
             return;
@@ -127,6 +141,6 @@ impl Method for SparedRuns {
     }
 
     fn report(&self) -> Report {
-        self.verdict()
+        self.ruled().unwrap_or_else(|| self.verdict())
     }
 }

@@ -1,8 +1,9 @@
 //! Which trains are sent, round by round.
 
-use super::SparedRuns;
 use super::runs::{LUMPY, lump, pace};
 use super::train::Seen;
+use super::verdict::{AGREEING, SPILL};
+use super::{SIZES, SparedRuns};
 use crate::avail::chance::exponential;
 use crate::avail::stream::{spacing, stream};
 use crate::train::{Departure, Train};
@@ -28,7 +29,7 @@ const SURE: f64 = 0.006;
 
 impl SparedRuns {
     /// The trains of the largest size.
-    fn full(&self) -> impl Iterator<Item = &Seen> {
+    pub(super) fn full(&self) -> impl Iterator<Item = &Seen> {
         self.trains.iter().filter(|train| train.size == self.facts.max_size)
     }
 
@@ -47,7 +48,14 @@ impl SparedRuns {
             return self.test(pace);
         }
         let lump = lump(self.full(), pace);
-        let least = if lump > LUMPY { least.max(BURST) } else { least };
+        // Where sizes do not agree the first packets may be a bucket's: then there must be others.
+        let agrees = || self.agreement(&self.link_sizes(), 0.0).1 >= AGREEING;
+        let spill = SPILL / SIZES[SIZES.len() - 1];
+        let least = match lump > LUMPY {
+            true => least.max(BURST),
+            false if self.rounds > 1 && !agrees() => least + spill as usize,
+            false => least,
+        };
         let long = (LUMPS * lump).max(SPAN.as_f64() / pace).max(least as f64);
         let packets = (long as usize).clamp(least.max(3), most.max(least).max(3));
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
@@ -69,7 +77,7 @@ impl SparedRuns {
             return Vec::new();
         }
         self.strained = Some(Vec::new());
-        let Some(found) = self.crowd(&self.link_sizes()) else { return Vec::new() };
+        let Some(found) = self.crowd(&self.link_sizes(), 0.0) else { return Vec::new() };
         let size = self.facts.max_size;
         let packets = self.full().map(|train| train.came.len()).max().unwrap_or(BURST);
         let hold = spacing(size, 1e9 / found.slope.value / SLOWER);
@@ -78,9 +86,10 @@ impl SparedRuns {
 
     fn sure(&self) -> bool {
         let sizes = self.link_sizes();
-        let Some(crowd) = self.crowd(&sizes) else { return false };
+        let Some(crowd) = self.crowd(&sizes, 0.0) else { return false };
         let (middle, reach) = (crowd.slope.value, SURE * crowd.slope.value);
-        let of_one = |size| self.crowd(&[size]).is_some_and(|one| (one.slope.value - middle).abs() < reach);
+        let of_one =
+            |size| self.crowd(&[size], 0.0).is_some_and(|one| (one.slope.value - middle).abs() < reach);
         crowd.share > 0.5
             && crowd.slope.half_width() < reach
             && sizes.len() > 1

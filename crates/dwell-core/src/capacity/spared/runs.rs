@@ -65,17 +65,19 @@ pub(super) fn pace<'a>(trains: impl Iterator<Item = &'a Seen>) -> Option<f64> {
 }
 
 impl Runs {
-    /// Of trains of the given sizes, all of which the same link sets the pace of.
-    pub(super) fn of(trains: &[Seen], sizes: &[Bytes]) -> Option<Self> {
+    /// Of trains of the given sizes, all of which the same link sets the pace of, without the first packets of each: those
+    /// that take so many bits.
+    pub(super) fn of(trains: &[Seen], sizes: &[Bytes], without: f64) -> Option<Self> {
         let drift = drift(trains);
-        let groups: Vec<Group> = sizes.iter().filter_map(|size| Group::of(trains, *size, drift)).collect();
+        let groups: Vec<Group> =
+            sizes.iter().filter_map(|size| Group::of(trains, *size, drift, without)).collect();
         // A first packet that waited nowhere takes a time that is linear in its size: what few sizes met, all share.
         let firsts: Vec<(f64, f64)> = groups
             .iter()
             .map(|group| (group.bits, group.first))
             .filter(|first| first.1.is_finite())
             .collect();
-        let base = line_under(&firsts);
+        let base = line_under(&firsts).filter(|_| without == 0.0);
         let lines: Vec<Option<Line>> = groups.iter().map(|group| group.line(base)).collect();
         let slopes = groups.iter().zip(&lines).filter_map(|(group, line)| Some((*line)?.slope / group.bits));
         let floor = slopes.fold(f64::INFINITY, f64::min);
@@ -130,7 +132,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(trains: &[Seen], size: Bytes, drift: f64) -> Option<Self> {
+    fn of(trains: &[Seen], size: Bytes, drift: f64, without: f64) -> Option<Self> {
         let of_size = || trains.iter().enumerate().filter(|(_, train)| train.size == size);
         let pace = pace(of_size().map(|(_, train)| train))?;
         let bits = of_size().next()?.1.bits();
@@ -138,12 +140,17 @@ impl Group {
         let together = if lumpy { TOGETHER * pace } else { -1.0 };
         // Nothing follows the last packet of a train: how long it was held, nobody knows.
         let last = usize::from(lumpy);
-        let straight = |at: f64| move |point: Point| Point { came: point.came - drift * at, ..point };
+        let skipped = (without / bits).ceil() as usize;
+        let straight = |at: f64| {
+            move |point: Point| {
+                Some(Point { came: point.came - drift * at, place: point.place.checked_sub(skipped)? })
+            }
+        };
         let points: Vec<(usize, Vec<Point>)> = of_size()
             .map(|(place, train)| {
                 let mut points = train.points(together);
                 points.truncate(points.len() - last);
-                (place, points.into_iter().map(straight(train.at)).collect())
+                (place, points.into_iter().filter_map(straight(train.at)).collect())
             })
             .collect();
         let mut group = Self { bits, points, first: f64::INFINITY, held: if lumpy { pace } else { 0.0 } };

@@ -6,6 +6,7 @@ use super::rounds::SLOWER;
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::Estimate;
 use crate::stats::quantile::{mean, standard_deviation};
 use crate::unit::{BitRate, Bytes};
 
@@ -23,7 +24,13 @@ const STRAIN: f64 = 0.01;
 
 /// Sizes agree within this share, and so many do where the answer is sure.
 const AGREE: f64 = 0.02;
-const AGREEING: usize = 3;
+pub(super) const AGREEING: usize = 3;
+
+/// Without what a bucket lets pass, sizes differ by less than this share of what they differ by with it.
+const NEARER: f64 = 0.5;
+
+/// A bucket that a kernel's timer needs holds no more than so many full packets.
+pub(super) const SPILL: f64 = 4.0;
 
 impl SparedRuns {
     /// The sizes of which a link sets the pace, from the largest on: the time of a smaller packet is shorter. Where a host
@@ -55,10 +62,34 @@ impl SparedRuns {
         })
     }
 
-    /// Where the runs of trains of these sizes crowd.
-    pub(super) fn crowd(&self, sizes: &[Bytes]) -> Option<Crowd> {
-        let runs = Runs::of(&self.trains, sizes)?;
+    /// Where the runs of trains of these sizes crowd, without the first packets of each, which take so many bits.
+    pub(super) fn crowd(&self, sizes: &[Bytes], without: f64) -> Option<Crowd> {
+        let runs = Runs::of(&self.trains, sizes, without)?;
         crowd(&runs, occupied(self.facts.max_size), self.facts.resolution.as_f64(), self.config.seed)
+    }
+
+    /// What each size says by itself, and how many of them agree with all together.
+    pub(super) fn agreement(&self, sizes: &[Bytes], without: f64) -> (Vec<f64>, usize) {
+        let Some(all) = self.crowd(sizes, without) else { return (Vec::new(), 0) };
+        let of_one =
+            |size: &Bytes| self.crowd(std::slice::from_ref(size), without).map(|one| one.slope.value);
+        let alone: Vec<f64> = sizes.iter().filter_map(of_one).collect();
+        let agree = alone.iter().filter(|one| (*one / all.slope.value - 1.0).abs() < AGREE).count();
+        (alone, agree)
+    }
+
+    /// How many bits of each train are best left out: those that a token bucket lets pass are no measure of what fills it.
+    /// There small packets pass several at a time, so sizes agree far better without the first.
+    fn spilled(&self, sizes: &[Bytes]) -> f64 {
+        let without = SPILL * occupied(self.facts.max_size);
+        let (alone, agree) = self.agreement(sizes, 0.0);
+        let apart = |alone: &[f64]| {
+            let most = alone.iter().copied().fold(0.0, f64::max);
+            let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
+            if alone.len() == sizes.len() { most / least - 1.0 } else { f64::INFINITY }
+        };
+        let nearer = || apart(&self.agreement(sizes, without).0) < NEARER * apart(&alone);
+        if agree < AGREEING && nearer() { without } else { 0.0 }
     }
 
     pub(super) fn verdict(&self) -> Report {
@@ -66,7 +97,8 @@ impl SparedRuns {
         let stamps = if captured { Vantage::Capture } else { Vantage::Application };
         let mut report = Report::new(Self::NAME, stamps);
         let sizes = self.link_sizes();
-        let Some(found) = self.crowd(&sizes) else {
+        let without = self.spilled(&sizes);
+        let Some(found) = self.crowd(&sizes, without) else {
             let why = if self.trains.is_empty() {
                 "no train came through"
             } else {
@@ -102,29 +134,42 @@ impl SparedRuns {
             ));
             slope.low = slope.low.min(slope.value / (1.0 + load));
         }
-        let alone = |size: &Bytes| self.crowd(std::slice::from_ref(size)).map(|one| one.slope.value);
-        let alone: Vec<f64> = sizes.iter().filter_map(alone).collect();
-        let agree = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < AGREE).count();
+        if without > 0.0 {
+            report.warnings.push(
+                "the first packets of trains come faster than those behind them, by which this is measured: a token bucket, or cross \
+                 traffic in all longer runs (shaper-probe tells which)"
+                    .to_owned(),
+            );
+        }
+        let (alone, agree) = self.agreement(&sizes, without);
         if agree < AGREEING {
-            let rates: Vec<String> = alone.iter().map(|one| BitRate(rate(*one) as u64).to_string()).collect();
-            report.warnings.push(format!(
-                "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
-                rates.join(", ")
-            ));
+            report.warnings.push(rates_told(&alone));
             slope.low = alone.iter().copied().fold(slope.low, f64::min);
             slope.high = alone.iter().copied().fold(slope.high, f64::max);
         }
-        let finding = Finding::value(
-            rate(slope.value),
-            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
-            rate(slope.low) * (1.0 + CLOCK_RATE_DOUBT),
-            Unit::Bps,
-        );
-        let no_narrower = Finding::at_least(
-            rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT),
-            Unit::Bps,
-            "no link is narrower than the narrowest; end-link measures the last one by itself",
-        );
-        report.with(Quantity::NarrowLinkCapacity, finding).with(Quantity::EndLinkCapacity, no_narrower)
+        narrow_link(report, slope)
     }
+}
+
+/// That sizes do not agree, which would each say so by themselves.
+pub(super) fn rates_told(slopes: &[f64]) -> String {
+    let rates: Vec<String> = slopes.iter().map(|slope| BitRate((1e9 / slope) as u64).to_string()).collect();
+    format!(
+        "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
+        rates.join(", ")
+    )
+}
+
+/// The findings of a link that takes so long for a bit.
+pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
+    let most = 1e9 / slope.low * (1.0 + CLOCK_RATE_DOUBT);
+    let least = 1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT);
+    let no_narrower = Finding::at_least(
+        least,
+        Unit::Bps,
+        "no link is narrower than the narrowest; end-link measures the last one by itself",
+    );
+    report
+        .with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
+        .with(Quantity::EndLinkCapacity, no_narrower)
 }

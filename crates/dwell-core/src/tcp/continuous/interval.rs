@@ -38,7 +38,8 @@ struct Window {
     end: Option<End>,
     is_bound: bool,
     least: Nanos,
-    sum: i128,
+    /// For three hundred years, if all are as long as that interval.
+    sum: i64,
     samples: u64,
 }
 
@@ -55,7 +56,7 @@ impl Window {
     fn add(&mut self, sample: &Sample, value: Nanos) {
         self.end = self.end.or(sample.end);
         self.least = self.least.min(value);
-        self.sum += i128::from(value.0);
+        self.sum = self.sum.saturating_add(value.0);
         self.samples += 1;
         self.is_bound |= sample.value.exact().is_none();
     }
@@ -69,7 +70,7 @@ impl Window {
             other: self.other,
             by: self.by,
             least: if self.is_bound { Half::AtMost(self.least) } else { Half::Exact(self.least) },
-            mean: Nanos((self.sum / i128::from(self.samples)) as i64),
+            mean: Nanos(self.sum / self.samples as i64),
             samples: self.samples,
         }
     }

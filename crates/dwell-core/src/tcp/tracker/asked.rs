@@ -121,6 +121,11 @@ impl Asked {
         self.count
     }
 
+    /// When the only one passed, and its time stamp.
+    pub(super) fn only(&self) -> Option<(Nanos, Option<u32>)> {
+        (self.count == 1).then_some((self.first, self.stamped.then_some(self.first_value)))
+    }
+
     pub(super) const fn is_repeated(&self) -> bool {
         self.repeated
     }

@@ -6,7 +6,7 @@ use crate::unit::Nanos;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Handshakes in progress at most, of less than 240 bytes each. Of those just finished as many are known at least, of
-    /// 64 to 128 bytes each.
+    /// 64 to 128 bytes each, and twice as many SYNs or more that had to give way, of 24 bytes each.
     pub handshakes: usize,
     /// So long after its last segment, in packet time, an unfinished one is given up (papers/003: 2 minutes).
     pub patience: Nanos,
@@ -14,6 +14,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { handshakes: 163_840, patience: Nanos::from_secs(120) }
+        Self { handshakes: 131_072, patience: Nanos::from_secs(120) }
     }
 }

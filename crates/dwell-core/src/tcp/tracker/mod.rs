@@ -15,6 +15,7 @@ mod missed;
 mod opening;
 mod outcome;
 mod over;
+mod parked;
 mod pending;
 mod progress;
 mod table;
@@ -29,6 +30,7 @@ use crate::unit::Nanos;
 use early::What;
 use ended::Ended;
 use over::Over;
+use parked::Parked;
 use progress::Progress;
 use table::{Class, Place, Table};
 
@@ -41,6 +43,7 @@ const HOLD: Nanos = Nanos::from_millis(200);
 pub struct Tracker {
     table: Table,
     over: Over,
+    parked: Parked,
     patience: Nanos,
     /// Until then none is too old.
     due: Nanos,
@@ -54,6 +57,7 @@ impl Tracker {
         Self {
             table: Table::new(limits.handshakes),
             over: Over::new(limits.handshakes),
+            parked: Parked::new(limits.handshakes),
             patience: limits.patience,
             due: Nanos::MAX,
             counts: Counts::default(),
@@ -152,12 +156,26 @@ impl Tracker {
         segment: &Segment,
         take: &mut impl FnMut(Handshake),
     ) -> Option<Place> {
-        let place = self.table.find(flow, &segment.from, &segment.to)?;
+        let Some(place) = self.table.find(flow, &segment.from, &segment.to) else {
+            return self.recall(flow, segment, take);
+        };
         if self.is_old(place, segment.at) {
             self.give_up(place, take);
             return None;
         }
         Some(place)
+    }
+
+    /// The handshake whose SYN had to give way before this segment, which repeats or answers it.
+    fn recall(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        take: &mut impl FnMut(Handshake),
+    ) -> Option<Place> {
+        let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
+        self.keep(flow, Progress::opened(&syn), Class::Unanswered, take);
+        self.table.find(flow, &syn.from, &syn.to)
     }
 
     fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
@@ -212,7 +230,10 @@ impl Tracker {
         while let Some(place) = self.table.in_the_way() {
             match self.table.class(place) {
                 Class::Stray => self.counts.evicted_stray += 1,
-                Class::Unanswered => self.counts.evicted_unanswered += 1,
+                Class::Unanswered => {
+                    self.counts.evicted_unanswered += 1;
+                    self.parked.keep(self.table.flow(place), self.table.at(place));
+                }
                 Class::Answered => self.counts.evicted_answered += 1,
                 Class::Held => {}
             }

@@ -145,6 +145,12 @@ impl Progress {
         self.flags.has(flag)
     }
 
+    /// When its SYN passed, and its time stamp, if nothing else has passed.
+    pub(super) fn lone_syn(&self) -> Option<(Nanos, Option<u32>)> {
+        let is_lone = self.answers.count() == 0 && self.early.is_none() && self.previous.is_none();
+        self.syns.only().filter(|_| is_lone && !self.mirrored && !self.server_heard)
+    }
+
     pub(super) const fn has_syn_data(&self) -> bool {
         self.syn_data > 0
     }

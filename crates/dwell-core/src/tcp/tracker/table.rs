@@ -36,6 +36,14 @@ impl Class {
 /// No place.
 const NONE: u32 = u32::MAX;
 
+/// Words of tags, to begin with. They become twice as many when there are so many handshakes to each: so what is looked at
+/// for every packet is as small as can be, and stays in a core's own cache.
+const FEWEST: usize = 1 << 10;
+const EACH: usize = 3;
+
+/// Buckets for each word of tags.
+const BUCKETS: usize = 4;
+
 /// When places are sought for others: so many of the oldest are looked at for one of a crowd.
 const LOOKED_AT: usize = 16;
 
@@ -76,12 +84,12 @@ pub(super) struct Table {
     /// What is known of each, in the same places.
     known: Vec<Progress>,
     buckets: Box<[u32]>,
+    pending: Pending,
     free: u32,
     ages: [Ages; Class::ALL.len()],
     places: u32,
     seed: FlowSeed,
     crowds: Crowds,
-    pending: Pending,
 }
 
 impl Table {
@@ -91,14 +99,13 @@ impl Table {
             // What is not used takes no memory: it is not touched.
             nodes: Vec::with_capacity(places as usize),
             known: Vec::with_capacity(places as usize),
-            // Few enough to stay in a core's own cache: only in a flood are there two or three to a bucket.
-            buckets: vec![NONE; (places as usize / 2).next_power_of_two()].into_boxed_slice(),
+            buckets: vec![NONE; FEWEST * BUCKETS].into_boxed_slice(),
+            pending: Pending::new(FEWEST),
             free: NONE,
             ages: [Ages { oldest: NONE, youngest: NONE, count: 0 }; Class::ALL.len()],
             places,
             seed: FlowSeed::random(),
             crowds: Crowds::new(handshakes),
-            pending: Pending::new(),
         }
     }
 
@@ -160,28 +167,36 @@ impl Table {
         (oldest != NONE).then_some(Place(oldest))
     }
 
+    /// The next younger one of its class.
+    fn younger(&self, place: Place) -> Option<Place> {
+        let younger = self.nodes[place.0 as usize].younger;
+        (younger != NONE).then_some(Place(younger))
+    }
+
     /// Which one has to go before another comes, if all places are taken.
     pub(super) fn in_the_way(&mut self) -> Option<Place> {
-        let taken = self.ages.iter().map(|ages| ages.count).sum::<u32>();
-        if taken < self.places {
+        if self.taken() < self.places {
             return None;
         }
         let class = Class::ALL
             .into_iter()
             .find(|class| self.ages[*class as usize].count >= class.share(self.places))?;
-        // One of a crowd goes first: the others are set back in age.
-        for _ in 0..LOOKED_AT {
-            let place = self.oldest(class)?;
-            if self.crowds.is_crowded(self.nodes[place.0 as usize].crowd) {
-                break;
-            }
-            self.age(place, class);
+        // One of a crowd goes first, and those before it are set back in age. Where there is no crowd the oldest goes:
+        // the others keep their turns.
+        let oldest = std::iter::successors(self.oldest(class), |place| self.younger(*place));
+        let is_crowded = |place: &Place| self.crowds.is_crowded(self.nodes[place.0 as usize].crowd);
+        let before = oldest.take(LOOKED_AT).position(|place| is_crowded(&place)).unwrap_or(0);
+        for _ in 0..before {
+            self.age(self.oldest(class)?, class);
         }
         self.oldest(class)
     }
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
     pub(super) fn insert(&mut self, flow: FlowHash, progress: Progress, class: Class) {
+        if self.taken() as usize >= EACH * self.buckets.len() / BUCKETS {
+            self.grow();
+        }
         let touched = progress.begun();
         let (client, server) = progress.ends();
         let bucket = self.bucket(flow);
@@ -202,6 +217,28 @@ impl Table {
         };
         self.buckets[bucket] = at;
         self.append(at, class);
+    }
+
+    /// Handshakes that are kept.
+    fn taken(&self) -> u32 {
+        self.ages.iter().map(|ages| ages.count).sum()
+    }
+
+    /// Finds all of them by twice as many tags and buckets.
+    #[cold]
+    fn grow(&mut self) {
+        self.pending = Pending::new(2 * self.buckets.len() / BUCKETS);
+        self.buckets = vec![NONE; 2 * self.buckets.len()].into_boxed_slice();
+        for class in Class::ALL {
+            let mut next = self.oldest(class);
+            while let Some(place) = next {
+                let flow = self.flow(place);
+                self.pending.add(flow);
+                let bucket = self.bucket(flow);
+                self.nodes[place.0 as usize].chain = std::mem::replace(&mut self.buckets[bucket], place.0);
+                next = self.younger(place);
+            }
+        }
     }
 
     /// Makes it the youngest of a class.

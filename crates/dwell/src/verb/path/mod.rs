@@ -27,8 +27,8 @@ use std::fmt::Write as _;
 ///
 /// Measures the end link, interrupt coalescence, the application stage and the one-way delay, and puts them together
 /// as one waterfall: the sending host, the path, the end link, the receiver's NIC, its kernel, its application. Then
-/// what is free on the path, and, by packets that expire at each router, what each link carries and where the queue
-/// stands.
+/// the narrow link and what is free on the path, and, by packets that expire at each router, what each link carries and
+/// where the queue stands.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell path 192.0.2.7
@@ -113,6 +113,7 @@ impl Measuring for Path {
         run.measure(KNEE.name(), &mut *knee)?;
         let mut method = delay::build(run.facts(), None);
         run.measure(delay::STAGE, &mut method)?;
+        capacity::measure_narrow(run)?;
         avail::measure_free(run)?;
         run.walk()
     }
@@ -136,6 +137,7 @@ impl Measuring for Path {
             (capacity::STAGE, &[Quantity::EndLinkCapacity][..]),
             (KNEE.name(), &super::ppt::QUANTITIES),
             (delay::STAGE, &delay::QUANTITIES),
+            (capacity::NARROW_STAGE, &capacity::NARROW),
             (avail::STAGE, &avail::SHOWN),
         ];
         for (stage, quantities) in of {

@@ -46,8 +46,8 @@ fn legitimate(number: u32, server: Endpoint, at: i64, half: i64) -> [Segment; 3]
     })
 }
 
-/// Of handshakes among a million SYNs of others in two seconds: those finished exactly.
-fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
+/// Of handshakes among a million SYNs of others to so many servers in two seconds: those finished exactly.
+fn finished_in_a_flood(legitimate: Vec<Segment>, servers: u32, is_answered: bool) -> u32 {
     let mut tracker = Tracker::new(Limits::default());
     let room = tracker.table.sizes().1;
     let mut exact = 0;
@@ -56,7 +56,8 @@ fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
     };
     let mut others = legitimate.into_iter().peekable();
     for number in 0..1_000_000 {
-        let syn = flood(number, i64::from(number) * 2);
+        let to = if servers == 1 { server() } else { end(0x0d00_0000 + number % servers, 80) };
+        let syn = Segment { to, ..flood(number, i64::from(number) * 2) };
         tracker.see(&syn, &mut take);
         if is_answered {
             let acknowledgment = syn.sequence.wrapping_add(1);
@@ -75,12 +76,12 @@ fn finished_in_a_flood(legitimate: Vec<Segment>, is_answered: bool) -> u32 {
 }
 
 /// A thousand handshakes, and half of them with the server that is flooded.
-fn among_a_flood() -> Vec<Segment> {
+fn among_a_flood(far: i64) -> Vec<Segment> {
     let mut segments: Vec<Segment> = (0..500)
         .flat_map(|number| {
             let begun = i64::from(number) * 2_000;
             let near = legitimate(number, server(), begun, 40_000);
-            let far = legitimate(number, end(0x0b00_0001, 80), begun, 400_000);
+            let far = legitimate(number, end(0x0b00_0001, 80), begun, far);
             [near, far].concat()
         })
         .collect();
@@ -90,12 +91,67 @@ fn among_a_flood() -> Vec<Segment> {
 
 #[test]
 fn a_flood_neither_grows_memory_nor_pushes_out_others() {
-    assert_eq!(finished_in_a_flood(among_a_flood(), false), 1_000);
+    assert_eq!(finished_in_a_flood(among_a_flood(400_000), 1, false), 1_000);
 }
 
 #[test]
 fn a_flood_that_is_answered_pushes_out_no_others_either() {
-    assert_eq!(finished_in_a_flood(among_a_flood(), true), 1_000);
+    assert_eq!(finished_in_a_flood(among_a_flood(400_000), 1, true), 1_000);
+}
+
+/// Where nobody is flooded more than others, nothing tells a flood's SYN from any other until it is answered: each keeps its
+/// place until so many more have come as there are places, and is known by a few words for longer.
+#[test]
+fn a_flood_of_all_servers_pushes_out_none_before_its_turn() {
+    let until_full = Limits::default().handshakes * 2;
+    assert!(until_full < 300_000, "{until_full}");
+    assert_eq!(finished_in_a_flood(among_a_flood(300_000), 10_000, false), 1_000);
+}
+
+/// What is told of these segments where the first SYN has to give way to others before the second segment passes.
+fn told_after_giving_way(segments: &[Segment]) -> Vec<Handshake> {
+    let mut tracker = Tracker::new(Limits { handshakes: 8, ..Limits::default() });
+    let mut told = Vec::new();
+    tracker.see(&segments[0], &mut |handshake| told.push(handshake));
+    (0..8).for_each(|number| tracker.see(&flood(number, 10), &mut |handshake| told.push(handshake)));
+    assert_eq!((told.len(), told[0].ending), (1, Ending::Unfinished), "{told:?}");
+    segments[1..].iter().for_each(|segment| tracker.see(segment, &mut |handshake| told.push(handshake)));
+    tracker.finish(&mut |handshake| told.push(handshake));
+    told.retain(|handshake| handshake.client == client() && handshake.ending != Ending::Unfinished);
+    told
+}
+
+#[test]
+fn a_syn_that_had_to_give_way_is_known_by_its_answer() {
+    for dress in [
+        |segment| segment,
+        |segment| stamped(segment, 7, 7),
+        |segment: Segment| Segment {
+            options: Options { mptcp: true, cut: true, ..segment.options },
+            ..segment
+        },
+    ] {
+        let segments = [syn(0), syn_ack(300), ack(450)].map(dress);
+        assert_eq!(told_after_giving_way(&segments), told(&segments));
+    }
+    let refused = [syn(0), Segment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..syn_ack(300) }];
+    assert_eq!(told_after_giving_way(&refused), told(&refused));
+    let [answer, third] = [syn_ack(300), ack(450)];
+    let answer = Segment { acknowledgment: ISN_C + 101, ..answer };
+    let fast = [with_data(syn(0), 100), answer, Segment { sequence: ISN_C + 101, ..third }];
+    assert_eq!(told_after_giving_way(&fast), told(&fast));
+}
+
+#[test]
+fn a_syn_that_had_to_give_way_and_is_sent_again_leaves_open_which_was_answered() {
+    let segments = [syn(0), syn(1_000_000), syn_ack(1_000_300), ack(1_000_450)];
+    assert_eq!(told_after_giving_way(&segments), told(&segments));
+    // Of another connection between the same ports, it says nothing.
+    let another = [syn(0), Segment { sequence: 77, ..syn(1_000_000) }];
+    let answer =
+        [Segment { acknowledgment: 78, ..syn_ack(1_000_300) }, Segment { sequence: 78, ..ack(1_000_450) }];
+    let told = told_after_giving_way(&[another, answer].concat());
+    assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450)));
 }
 
 #[test]

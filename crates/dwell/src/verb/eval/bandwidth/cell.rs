@@ -26,9 +26,11 @@ pub(super) struct Cell {
     pub(super) capacity_bps: f64,
     /// What was free in the mean over each measurement, and how that varied from one to the next.
     pub(super) free_bps: Spread,
+    /// What it was to find.
+    pub(super) truth: Option<Spread>,
     /// What the tool said.
     pub(super) found: Option<Spread>,
-    /// Size of the error as a share of the capacity.
+    /// Size of the error as a share of the tight link's capacity, or of the capacity that was to be found.
     pub(super) median_error: Option<f64>,
     pub(super) p95_error: Option<f64>,
     pub(super) worst_error: Option<f64>,
@@ -81,8 +83,12 @@ impl Cell {
         };
         let estimates: Vec<f64> = rows.iter().filter_map(|row| row.estimate).collect();
         // Of several links, each measurement by its own.
-        let error =
-            |row: &Row| Some(row.judgement().error()?.abs() / row.met.as_ref()?.capacity_bps.max(1) as f64);
+        let whole = |row: &Row| match row.quantity {
+            Quantity::NarrowLinkCapacity => row.truth,
+            _ => Some(row.met.as_ref()?.capacity_bps.max(1) as f64),
+        };
+        let error = |row: &Row| Some(row.judgement().error()?.abs() / whole(row)?);
+        let truths: Vec<f64> = rows.iter().filter_map(|row| row.truth).collect();
         let errors: Vec<f64> = rows.iter().filter_map(|row| error(row)).collect();
         let unwarned = |row: &&&Row| row.met.as_ref().is_some_and(|met| met.warnings == 0);
         let held: Vec<bool> = rows
@@ -103,6 +109,7 @@ impl Cell {
             values: estimates.len(),
             capacity_bps: capacity,
             free_bps: Spread::of(&all(|met| met.free_bps as f64))?,
+            truth: Spread::of(&truths),
             found: Spread::of(&estimates),
             median_error: median(&errors),
             p95_error: quantile(&errors, 0.95),
@@ -179,6 +186,8 @@ pub(super) mod tests {
             capacity_bps: 100_000_000,
             free_bps: 50_000_000,
             cross_bps: 50_000_000,
+            offered_bps: 50_000_000,
+            asked_bps: Some(50_000_000),
             tool_bps: 1_000_000,
             began_ns: 0,
             span_ns: 1_000_000_000,

@@ -1,7 +1,9 @@
 //! What a measurement met on the path, and what it added.
 
+use super::offered::asked;
 use dwell_core::truth::Usage;
 use dwell_core::{Nanos, Quantity};
+use dwell_sim::Scenario;
 use serde::{Deserialize, Serialize};
 
 /// The tight link while a tool measured, by its counters; the tool's own traffic is counted apart.
@@ -13,6 +15,11 @@ pub(in crate::verb::eval) struct Met {
     pub(in crate::verb::eval) free_bps: u64,
     /// What it carried of others.
     pub(in crate::verb::eval) cross_bps: u64,
+    /// What of others came there, and what was asked for; `None` where that takes what it gets.
+    #[serde(default)]
+    pub(in crate::verb::eval) offered_bps: u64,
+    #[serde(default)]
+    pub(in crate::verb::eval) asked_bps: Option<u64>,
     /// What it carried of the tool's.
     pub(in crate::verb::eval) tool_bps: u64,
     /// When the measurement began, from the first one on the same path.
@@ -30,13 +37,21 @@ const STRAY: u64 = 1_000;
 
 impl Met {
     /// `None`: no link of the path is limited.
-    pub(super) fn of(usage: &Usage, began: Nanos, packets: Option<u64>, warnings: usize) -> Option<Self> {
+    pub(super) fn of(
+        usage: &Usage,
+        began: Nanos,
+        packets: Option<u64>,
+        warnings: usize,
+        scenario: &Scenario,
+    ) -> Option<Self> {
         let tight = usage.tight()?;
         let whole = |bps: f64| bps.max(0.0).round() as u64;
         Some(Self {
             capacity_bps: whole(*usage.truths().get(&Quantity::TightLinkCapacity)?),
             free_bps: whole(tight.free()?),
             cross_bps: whole(tight.cross),
+            offered_bps: whole(tight.offered),
+            asked_bps: asked(scenario, tight.link).map(whole),
             tool_bps: whole(tight.own),
             began_ns: began.0,
             span_ns: usage.span.0,
@@ -64,6 +79,9 @@ mod tests {
 
     #[test]
     fn a_tools_own_traffic_is_none_of_the_others() {
+        let text =
+            "name = 'x'\n[[links]]\nrate = '100 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = 0.5\n";
+        let scenario = Scenario::parse("x", text).unwrap();
         let count = |own, cross| LinkCount {
             link: 0,
             rate: Some(BitRate::from_mbps(100)),
@@ -75,7 +93,8 @@ mod tests {
         let reading = |at, count| Reading { at: Nanos::from_secs(at), links: vec![count] };
         // Two seconds at 60 Mb/s of others and 30 of the tool's.
         let usage = reading(1, count(0.0, 0.0)).until(&reading(3, count(7.5e6, 15e6))).unwrap();
-        let met = Met::of(&usage, Nanos::ZERO, None, 0).unwrap();
+        let met = Met::of(&usage, Nanos::ZERO, None, 0, &scenario).unwrap();
+        assert_eq!((met.asked_bps, met.offered_bps), (Some(50_000_000), 60_000_000));
         assert_eq!((met.capacity_bps, met.free_bps, met.tool_bps), (100_000_000, 40_000_000, 30_000_000));
         assert_eq!((met.intrusiveness(), met.overhead()), (Some(0.75), Some(0.5)));
         let idle = Met { cross_bps: 0, ..met };

@@ -2,9 +2,12 @@
 //! ours and those of others, against what the links' counters say of the very interval that it measured.
 
 mod cell;
+mod differential;
 mod goal;
 mod interarrival;
 mod met;
+mod offered;
+mod own;
 mod page;
 mod panels;
 mod report;

@@ -52,7 +52,7 @@ fn accuracy(cells: &[&Cell], place: &str) -> Option<Figure> {
         series.resize_with(series.len().max(block + 1), Vec::new);
         let mega = |bps: f64| bps / 1e6;
         series[block].push(Mark {
-            truth: mega(cell.free_bps.mean),
+            truth: mega(cell.truth.map_or(cell.free_bps.mean, |truth| truth.mean)),
             estimate: mega(found.mean),
             low: mega(found.mean - found.deviation),
             high: mega(found.mean + found.deviation),
@@ -60,8 +60,9 @@ fn accuracy(cells: &[&Cell], place: &str) -> Option<Figure> {
         });
     }
     charts.truncate(MOST_CHARTS);
+    let capacity = cells.iter().any(|cell| cell.quantity == Quantity::NarrowLinkCapacity);
     let judged = Judged {
-        quantity: "available bandwidth".to_owned(),
+        quantity: if capacity { "rate" } else { "available bandwidth" }.to_owned(),
         unit: "Mb/s",
         most: cells.first().map(|cell| cell.capacity_bps / 1e6),
         methods: blocks,
@@ -158,7 +159,7 @@ fn follow(rows: &[Row], world: EvalWorld, name: &str) -> Option<Figure> {
         tools[at].measurements.push(Measurement {
             from,
             to: from + span,
-            truth: met.free_bps as f64 / 1e6,
+            truth: row.truth.unwrap_or(met.free_bps as f64) / 1e6,
             told,
         });
     }

@@ -1,8 +1,10 @@
 //! What an evaluation says of bandwidth tools, whole.
 
 use super::cell::{Cell, cells, pooled};
+use super::differential::{Differential, differentials};
 use super::goal::{Standing, standings};
 use super::interarrival::{Arrivals, arrivals};
+use super::offered::{self, Offered, offered};
 use super::page::page;
 use super::panels::{Figure, figures};
 use super::table::{self, Sheet};
@@ -20,6 +22,8 @@ pub(in crate::verb::eval) struct Report {
     /// All conditions of each block together.
     pooled: Vec<Cell>,
     standings: Vec<Standing>,
+    differentials: Vec<Differential>,
+    offered: Vec<Offered>,
     arrivals: Vec<Arrivals>,
 }
 
@@ -45,6 +49,8 @@ impl Report {
         (!cells.is_empty()).then(|| Self {
             arrivals: arrivals(&judged, seed),
             pooled: pooled(&rows),
+            differentials: differentials(&cells),
+            offered: offered(&rows),
             rows,
             cells,
             standings,
@@ -58,11 +64,22 @@ impl Report {
 
     fn sheets(&self) -> Vec<Sheet> {
         let judgement = table::judgement(&self.standings).into_iter();
-        table::sheets(&self.cells).into_iter().chain(table::overview(&self.pooled)).chain(judgement).collect()
+        let mut sheets = table::sheets(&self.cells);
+        if let Some(last) = sheets.last_mut() {
+            last.notes.extend(offered::told(&self.offered));
+        }
+        let changes = table::changes(&self.differentials);
+        sheets.into_iter().chain(table::overview(&self.pooled)).chain(changes).chain(judgement).collect()
     }
 
     pub(in crate::verb::eval) fn json(&self) -> Value {
-        json!({ "cells": self.cells, "goals": self.standings, "interarrival": self.arrivals })
+        json!({
+            "cells": self.cells,
+            "goals": self.standings,
+            "interarrival": self.arrivals,
+            "changes": self.differentials,
+            "offered": self.offered,
+        })
     }
 
     /// The finding, and its figures, for a picture.

@@ -1,20 +1,25 @@
 //! One run of a condition: every tool of its block, one after another.
 
 use super::met::Met;
+use super::own::Own;
 use super::spec::Bandwidth;
-use crate::verb::avail::AvailMethod;
 use crate::verb::eval::grid::{Condition, EvalWorld};
 use crate::verb::eval::journal::Judged;
 use crate::verb::eval::place::Place;
 use crate::verb::eval::rows::{Origin, Row};
 use anyhow::{Context, Result};
+use dwell_core::throughput::Connection;
+use dwell_core::throughput::report::report;
 use dwell_core::truth::Usage;
+use dwell_core::unit::{ETHERNET_OVERHEAD, INTER_FRAME_GAP};
 use dwell_core::{
     BitRate, Bytes, Direction, Effort, Finding, Nanos, Path, PathFacts, Quantity, Report, Unit, Vantage,
     run as carry,
 };
 use dwell_lab::{Lab, LabOptions};
+use dwell_net::ConnectConfig;
 use dwell_net::plugin::{Gives, Plugin};
+use dwell_net::throughput::{Order, StreamPath};
 use dwell_sim::{Scenario, SimPath};
 use std::time::Instant;
 
@@ -45,7 +50,10 @@ pub(in crate::verb::eval) fn run(
         EvalWorld::Lab => {
             let lab = Lab::up(scenario, LabOptions { seed, ..LabOptions::default() })?;
             for method in &asked.own {
-                witness.follow(&mut lab.connect()?, *method)?;
+                match method {
+                    Own::Tcp => witness.connect(&lab)?,
+                    method => witness.follow(&mut lab.connect()?, *method)?,
+                }
             }
             for plugin in &asked.foreign {
                 witness.hear(&lab, plugin, scenario)?;
@@ -79,7 +87,7 @@ struct Measured {
 
 impl Witness<'_> {
     /// Has one of our methods measure, again and again where that is asked.
-    fn follow<P: Path>(&mut self, path: &mut P, method: AvailMethod) -> Result<()> {
+    fn follow<P: Path>(&mut self, path: &mut P, method: Own) -> Result<()> {
         let mut first = None;
         for turn in 0.. {
             let before = counters(path)?;
@@ -95,7 +103,8 @@ impl Witness<'_> {
                 end_link: told.or(facts.end_link),
                 ..facts
             };
-            let mut machine = method.build(self.seed.wrapping_add(turn), &facts);
+            let machine = method.build(self.seed.wrapping_add(turn), &facts);
+            let mut machine = machine.with_context(|| format!("{} sends no trains", method.name()))?;
             let began = Instant::now();
             let effort = carry(&mut *machine, path, None, |_| ())?;
             let took = began.elapsed();
@@ -105,8 +114,8 @@ impl Witness<'_> {
             let measured = Measured {
                 method: method.name().to_owned(),
                 stamps: report.stamps,
-                quantity: Quantity::AvailableBandwidth,
-                finding: report.finding(Quantity::AvailableBandwidth),
+                quantity: method.quantity(),
+                finding: report.finding(method.quantity()),
                 effort,
                 seconds: match self.world {
                     EvalWorld::Lab => took.as_secs_f64(),
@@ -114,6 +123,45 @@ impl Witness<'_> {
                     EvalWorld::Sim => usage.span.as_secs_f64(),
                 },
                 packets: Some(effort.packets),
+                warnings: report.warnings.len(),
+            };
+            self.note(measured, &usage, before.at - first);
+        }
+        Ok(())
+    }
+
+    /// Has one TCP connection of ours fill the path, for as long as programs of others do.
+    fn connect(&mut self, lab: &Lab) -> Result<()> {
+        let mut links = lab.connect()?;
+        let mut first = None;
+        for turn in 0.. {
+            let before = counters(&mut links)?;
+            let first = *first.get_or_insert(before.at);
+            if turn > 0 && !self.goes_on(before.at - first) {
+                break;
+            }
+            let order = Order {
+                token: [0; 16],
+                direction: Direction::Forward,
+                connections: 1,
+                duration: Nanos::from_secs(i64::from(self.asked.seconds)),
+                congestion: None,
+                autotune: false,
+                window: None,
+            };
+            let run = |config: &ConnectConfig| anyhow::Ok(StreamPath::connect(config)?.run(&order)?);
+            let transfer = lab.at_source(run)??;
+            let after = counters(&mut links)?;
+            let usage = before.until(&after).context("no time passed in the lab")?;
+            let report = report(&transfer);
+            let measured = Measured {
+                method: Own::Tcp.name().to_owned(),
+                stamps: report.stamps,
+                quantity: Quantity::Throughput,
+                finding: framed(&report.finding(Quantity::Throughput), &transfer.connection),
+                effort: effort(&usage),
+                seconds: transfer.span().as_secs_f64(),
+                packets: None,
                 warnings: report.warnings.len(),
             };
             self.note(measured, &usage, before.at - first);
@@ -143,13 +191,12 @@ impl Witness<'_> {
                 Err(error) => (Finding::unmeasurable(error.to_string()), usage.span.as_secs_f64()),
             };
             let failed = heard.told.is_err();
-            let bytes = usage.tight().map_or(0.0, |tight| tight.own * usage.span.as_secs_f64() / 8.0);
             let measured = Measured {
                 method: plugin.name.clone(),
                 stamps: Vantage::Application,
                 quantity: quantity(plugin.gives()),
                 finding,
-                effort: Effort { bytes: Bytes(bytes.round() as u64), span: usage.span, ..Effort::default() },
+                effort: effort(&usage),
                 seconds,
                 packets: None,
                 warnings: 0,
@@ -181,9 +228,28 @@ impl Witness<'_> {
         // A throughput is held against what is free, as papers/004 does.
         let held = if quantity == Quantity::Throughput { Quantity::AvailableBandwidth } else { quantity };
         let mut row = Row::new(&origin, quantity, &finding, truths.get(&held).copied(), None);
-        row.met = Met::of(usage, began, packets, warnings);
+        row.met = self
+            .condition
+            .scenario()
+            .ok()
+            .and_then(|scenario| Met::of(usage, began, packets, warnings, scenario));
         self.judged.rows.push(row);
     }
+}
+
+/// What the tight link carried of a tool that does not count its packets.
+fn effort(usage: &Usage) -> Effort {
+    let bytes = usage.tight().map_or(0.0, |tight| tight.own * usage.span.as_secs_f64() / 8.0);
+    Effort { bytes: Bytes(bytes.round() as u64), span: usage.span, ..Effort::default() }
+}
+
+/// A rate of payload as what its packets take of an Ethernet link.
+fn framed(finding: &Finding, connection: &Connection) -> Finding {
+    let Finding::Value { value, low, high, unit } = finding else { return finding.clone() };
+    let payload = connection.segment.0.max(1) as f64;
+    let factor =
+        (connection.segment + connection.headers + ETHERNET_OVERHEAD + INTER_FRAME_GAP).0 as f64 / payload;
+    Finding::value(value * factor, low * factor, high * factor, *unit)
 }
 
 fn quantity(gives: Gives) -> Quantity {

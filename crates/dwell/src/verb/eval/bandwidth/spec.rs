@@ -1,10 +1,9 @@
 //! What a grid says of a block that judges bandwidth tools.
 
 use super::goal::Original;
-use crate::verb::avail::AvailMethod;
+use super::own::Own;
 use crate::verb::eval::grid::EvalWorld;
 use anyhow::{Result, anyhow, bail};
-use clap::ValueEnum as _;
 use dwell_net::plugin::Plugin;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::verb::eval) struct Bandwidth {
-    /// Those of `dwell avail`, by their names.
+    /// Ours, of `dwell avail` and `dwell capacity`, and `tcp` of `dwell throughput`, by their names.
     #[serde(default)]
     methods: Vec<String>,
     /// Descriptions of programs of others, from the grid's folder. In the lab only.
@@ -29,7 +28,7 @@ pub(in crate::verb::eval) struct Bandwidth {
     #[serde(default)]
     pub(in crate::verb::eval) originals: Vec<Original>,
     #[serde(skip)]
-    pub(super) own: Vec<AvailMethod>,
+    pub(super) own: Vec<Own>,
     #[serde(skip)]
     pub(super) foreign: Vec<Plugin>,
 }
@@ -56,16 +55,11 @@ impl Bandwidth {
         if let Some(problem) = self.originals.iter().find_map(Original::problem) {
             bail!("bandwidth: {problem}");
         }
-        let own = self.methods.iter().map(|name| {
-            AvailMethod::from_str(name, false).map_err(|_| {
-                let known = AvailMethod::value_variants().iter().map(|method| method.name());
-                anyhow!(
-                    "bandwidth: there is no method `{name}`; there are {}",
-                    known.collect::<Vec<_>>().join(", ")
-                )
-            })
-        });
+        let own = self.methods.iter().map(|name| Own::named(name).map_err(|why| anyhow!("bandwidth: {why}")));
         self.own = own.collect::<Result<_>>()?;
+        if world == EvalWorld::Sim && self.own.contains(&Own::Tcp) {
+            bail!("bandwidth: `{}` is the kernel's: it is for the lab", Own::Tcp.name());
+        }
         self.foreign =
             self.tools.iter().map(|file| Plugin::load(&folder.join(file))).collect::<Result<_, _>>()?;
         Ok(())

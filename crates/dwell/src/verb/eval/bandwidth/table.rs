@@ -1,12 +1,13 @@
 //! The table of all tools, and the judgement, as text and for a page.
 
 use super::cell::{Cell, Spread};
+use super::differential::Differential;
 use super::goal::Standing;
 use crate::figure::{figure, share};
 use crate::screen::table;
 use crate::verb::eval::grid::EvalWorld;
 use crate::verb::eval::show::none;
-use dwell_core::{Quantity, Unit};
+use dwell_core::{BitRate, Quantity, Unit};
 
 /// Heads and rows.
 pub(super) struct Sheet {
@@ -32,7 +33,7 @@ const HEADS: [&str; 14] = [
     "condition",
     "tool",
     "values",
-    "truly free",
+    "truth",
     "found, mean",
     "± deviation",
     "error, median",
@@ -53,9 +54,18 @@ fn worlds(cells: &[Cell]) -> impl Iterator<Item = (&'static str, Vec<&Cell>)> {
     worlds.into_iter().map(move |(world, name)| (name, of(world))).filter(|(_, cells)| !cells.is_empty())
 }
 
+/// One table for each world, of the cells that are there; what it is called goes before the world's name.
+fn by_world(cells: &[Cell], title: &str, of: impl Fn(Vec<&Cell>) -> Sheet) -> Vec<Sheet> {
+    let sheet = |(name, cells): (&str, Vec<&Cell>)| {
+        let sheet = of(cells);
+        Sheet { title: format!("{title} {name}{}", sheet.title), ..sheet }
+    };
+    worlds(cells).map(sheet).collect()
+}
+
 /// One table for each world, with a line for each tool in each condition.
 pub(super) fn sheets(cells: &[Cell]) -> Vec<Sheet> {
-    let sheet = |(name, cells): (&str, Vec<&Cell>)| {
+    by_world(cells, "Bandwidth tools", |cells| {
         let reasons = cells.iter().filter_map(|cell| {
             Some(format!(
                 "{} gave no value: {}",
@@ -64,45 +74,61 @@ pub(super) fn sheets(cells: &[Cell]) -> Vec<Sheet> {
             ))
         });
         Sheet {
-            title: format!("Bandwidth tools {name}; errors in shares of the tight link's capacity"),
+            title: "; errors in shares of the tight link's capacity, or of that which was to be found"
+                .to_owned(),
             heads: HEADS.to_vec(),
             notes: once(reasons),
             rows: cells.into_iter().map(line).collect(),
         }
-    };
-    worlds(cells).map(sheet).collect()
+    })
 }
+
+/// What is free, and was found, is another figure in each condition: without these columns all can be told together.
+const OF_ONE: std::ops::Range<usize> = 3..6;
 
 /// The same with all conditions of each block together.
 pub(super) fn overview(pooled: &[Cell]) -> Vec<Sheet> {
-    let sheet = |(name, cells): (&str, Vec<&Cell>)| Sheet {
-        title: format!("All conditions together {name}"),
-        heads: vec![
-            "block",
-            "tool",
-            "values",
-            "error, median",
-            "95 % below",
-            "worst",
-            "range holds",
-            "time",
-            "intrusiveness",
-            "overhead",
-            "packets",
+    by_world(pooled, "All conditions together", |cells| {
+        let mut heads = HEADS.to_vec();
+        heads.drain(OF_ONE);
+        heads[0] = "block";
+        let rows = cells.into_iter().map(|cell| {
+            let mut line = line(cell);
+            line.drain(OF_ONE);
+            line[0].clone_from(&cell.block);
+            line
+        });
+        Sheet { title: String::new(), heads, notes: Vec::new(), rows: rows.collect() }
+    })
+}
+
+/// Whether tools see that the load changes.
+pub(super) fn changes(differentials: &[Differential]) -> Option<Sheet> {
+    let world = |one: &Differential| world_name(one.world).to_owned();
+    let rows = differentials.iter().map(|one| {
+        vec![
+            world(one),
+            one.block.clone(),
+            BitRate(one.capacity_bps as u64).to_string(),
+            one.method.clone(),
+            one.steps.to_string(),
+            format!("{:.2}", one.ratio),
+            share(one.median_error),
+            share(one.worst_error),
+        ]
+    });
+    (!differentials.is_empty()).then(|| Sheet {
+        title: "From one load to the next: what the reading changed by, over what was free changed by".to_owned(),
+        heads: vec!["world", "block", "tight link", "tool", "steps", "ratio, median", "off, median", "worst"],
+        rows: rows.collect(),
+        notes: vec![
+            "A ratio of 1 sees every change, one of 0 none; how far off in shares of the tight link's capacity.".to_owned(),
         ],
-        notes: Vec::new(),
-        rows: cells
-            .into_iter()
-            .map(|cell| {
-                let mut line = line(cell);
-                // What is free, and was found, is another figure in each condition.
-                line.drain(3..6);
-                line[0].clone_from(&cell.block);
-                line
-            })
-            .collect(),
-    };
-    worlds(pooled).map(sheet).collect()
+    })
+}
+
+fn world_name(world: EvalWorld) -> &'static str {
+    if world == EvalWorld::Lab { "lab" } else { "simulator" }
 }
 
 /// Each text once, in the order in which they came.
@@ -130,7 +156,7 @@ fn line(cell: &Cell) -> Vec<String> {
         cell.condition_text(),
         tool,
         values,
-        figure(rounded(cell.free_bps.mean), Unit::Bps),
+        of(cell.truth, |spread| spread.mean, Unit::Bps),
         of(cell.found, |spread| spread.mean, cell.unit),
         of(cell.found, |spread| spread.deviation, cell.unit),
         part(cell.median_error),
@@ -156,7 +182,7 @@ fn rounded(value: f64) -> f64 {
 /// The judgement, cell by cell.
 pub(super) fn judgement(standings: &[Standing]) -> Option<Sheet> {
     let (all, met) = (standings.len(), standings.iter().filter(|one| one.missed.is_empty()).count());
-    let world = |one: &Standing| if one.world == EvalWorld::Lab { "lab" } else { "simulator" };
+    let world = |one: &Standing| world_name(one.world);
     let rows = standings.iter().map(|one| {
         let verdict = if one.missed.is_empty() { "met".to_owned() } else { one.missed.join("; ") };
         vec![world(one).to_owned(), one.condition.clone(), one.method.clone(), verdict]

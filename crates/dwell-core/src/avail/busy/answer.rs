@@ -1,0 +1,124 @@
+//! What a measurement says when it is over.
+
+use super::Busy;
+use super::trial::range;
+use super::unparted::Another;
+use super::waiting::{allowed, waited};
+use crate::limit::Limit;
+use crate::report::{Finding, Quantity, Report, Unit};
+
+/// An interval wider than this share of the link is of traffic that does not hold still.
+const UNSTABLE: f64 = 0.5;
+
+/// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
+const BEYOND: f64 = 2.0;
+
+/// What comes at once is so many packets of ours before it is a burst.
+const LUMPY: f64 = 2.5;
+
+/// A link loaded by less is not looked at: how trains differ there is the hosts' doing.
+const IDLE: f64 = 0.1;
+
+impl Busy {
+    pub(super) fn answer(&self) -> Report {
+        let mut report = Report::new(Self::NAME, self.vantage);
+        if self.lossy > 0 {
+            report
+                .warnings
+                .push(format!("{} of {} trains lost packets, or came in another order than they were sent in, and were not used", self.lossy, self.seen));
+        }
+        let rate = |per_packet: f64| (per_packet * self.sending.bits() * 1e9).max(0.0);
+        let span = self.sending.span.as_f64();
+        if let Some(fall) = self.fall {
+            let why = format!("{}: what is free is no more than the rate of that bucket", fall.reason());
+            let token = rate(1.0 / fall.after);
+            return report
+                .with(Quantity::AveragingTime, Finding::nanos(span, span, span))
+                .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why.clone()))
+                .limited(Limit::TokenBucket, why);
+        }
+        if self.as_made() {
+            let slowest =
+                self.samples.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
+            report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+            if self.lossy > 0 {
+                let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
+                return report
+                    .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                    .limited(Limit::Unstable, why);
+            }
+            let why = "the sender sends no faster, and what it sent came as it was sent";
+            let bound = rate(1.0 / slowest);
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
+                .limited(Limit::SenderLimited, why);
+        }
+        let Some(line) = self.samples.line() else {
+            let why = if self.samples.bursts.is_empty() {
+                "no burst came through whole"
+            } else {
+                "no two spacings came through"
+            };
+            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+        };
+        report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+        if let Some(search) = &self.trial.search {
+            report.warnings.push(String::from(
+                "trains at the least that the narrow link seemed to have free were held up: the tight link is another one, or several are \
+                 loaded; the range is that of a search",
+            ));
+            return report
+                .with(Quantity::AvailableBandwidth, range(search))
+                .limited(Limit::Link, "trains faster than that are held up");
+        }
+        if let Some(waited) = waited(&self.samples.firsts)
+            .filter(|waited| *waited > allowed(&line, self.samples.another() == Some(Another::Closer)))
+        {
+            let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
+            report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
+                .limited(Limit::Link, why);
+        }
+        if self.samples.made().is_some_and(|made| line.own.value * BEYOND < made) {
+            let why = "by the gaps of its trains the link carries several times what bursts were sent at: these gaps are the hosts', not a link's";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                .limited(Limit::HostLimited, why);
+        }
+        let unsure = (line.free.high - line.free.low) * line.own.value;
+        if self.samples.another().is_some() {
+            report.warnings.push(String::from(
+                "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
+            ));
+        }
+        if self.bursty || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
+            report.warnings.push(String::from(
+                "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
+            ));
+        }
+        let (limit, why) = if unsure > UNSTABLE {
+            (
+                Limit::Unstable,
+                "the traffic of others varies so much that trains differ by more than half of the link",
+            )
+        } else {
+            (Limit::Link, "trains at that rate pass, and faster ones are held up as the line says")
+        };
+        report
+            .limited(limit, why)
+            .with(
+                Quantity::AvailableBandwidth,
+                Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
+            )
+            .with(
+                Quantity::TightLinkCapacity,
+                Finding::value(
+                    rate(1.0 / line.own.value),
+                    rate(1.0 / line.own.high),
+                    rate(1.0 / line.own.low.max(1.0)),
+                    Unit::Bps,
+                ),
+            )
+    }
+}

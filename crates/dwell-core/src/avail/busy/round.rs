@@ -1,0 +1,165 @@
+//! What is sent, and in which order.
+
+use super::Busy;
+use super::plan::{FULL_HEAD, HEAD, Plan};
+use super::trial::{FLEET, TEST};
+use crate::train::Departure;
+
+/// Packets of each burst of the first round, and how many bursts.
+pub(super) const BURST: usize = 11;
+pub(super) const BURSTS: usize = 3;
+
+/// A burst that a receiver reads in less than three batches shows no pace: the next are so many times as long, up to
+/// the last of all.
+const LONGER: usize = 4;
+const LONGEST: usize = 704;
+
+/// At the second spacing, and the third, train and cross traffic together are so much of what the link carries: were it
+/// no more than all, the link would idle now and then. But the more it is, the more every other loaded link parts the
+/// train as well.
+const OVERLOAD: [f64; 2] = [1.25, 1.1];
+
+/// The first spacing is so many times what a packet takes of the link: late packets leave it idle no more than others.
+const FULL: f64 = 0.85;
+
+/// The other spacings are at least so many times that.
+const NEARER: f64 = 0.95;
+
+/// More trains are sent until the interval is no wider than this share of the link, or so many times.
+const NARROW: f64 = 0.2;
+const MOST: usize = 8;
+
+/// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
+const NOTHING: f64 = 0.02;
+
+/// The long burst has at least so many packets.
+const DEEP: usize = 64;
+
+/// What a round is for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Round {
+    /// Bursts of so many packets, to see the pace.
+    Pace(usize),
+    /// Trains at the pace.
+    Full,
+    /// One long burst, where all came as it was sent, or none came whole: a token bucket would be empty before its end.
+    Deep,
+    /// More of them, where traffic comes in bursts: how often before.
+    More(usize),
+    /// Trains nearer to what is free: how many spacings there were before.
+    Nearer(usize),
+    /// Trains at the least that seems free, and where these were held up, at rates of a search.
+    Test,
+    /// Enough is known.
+    Over,
+}
+
+impl Busy {
+    /// What is to be done after a round: the next, and its trains unless it has none.
+    pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
+        let end = (Round::Over, None);
+        match self.round {
+            Round::Pace(0) => self.pace(BURST),
+            Round::Pace(packets)
+                if self.samples.bursts.is_empty() && self.lossy < self.seen && packets < LONGEST =>
+            {
+                self.pace(packets * LONGER)
+            }
+            Round::Pace(_) if self.samples.pace().is_none() => self.deep(),
+            Round::Pace(_) => self.full(Round::Full, |plan| plan.full),
+            // They came in longer batches than bursts did.
+            Round::Full if self.samples.batch > self.planned && !self.again => {
+                self.again = true;
+                self.samples.full.clear();
+                self.full(Round::Full, |plan| plan.full)
+            }
+            Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),
+            Round::Deep => end,
+            Round::Full if self.samples.bursty() => self.more(0),
+            Round::Full => self.nearer(0),
+            Round::Nearer(step) if step < OVERLOAD.len() => self.nearer(step),
+            Round::Nearer(step) if step < MOST && !self.narrow() => {
+                if self.samples.bursty() {
+                    self.more(step)
+                } else {
+                    self.nearer(step)
+                }
+            }
+            Round::More(step) if step < MOST && !self.narrow() => self.more(step),
+            Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
+                (Some(line), Some(pace)) if line.free.low * pace > NOTHING => {
+                    self.test(line.free.low * self.sending.bits() * 1e9, TEST)
+                }
+                _ => end,
+            },
+            Round::Test => self.searched().map_or(end, |rate| self.test(rate, FLEET)),
+            Round::Over => end,
+        }
+    }
+
+    /// Whether the interval is narrow enough.
+    fn narrow(&self) -> bool {
+        self.samples.line().is_none_or(|line| (line.free.high - line.free.low) * line.own.value < NARROW)
+    }
+
+    /// Trains that should have been faster than the pace came as they were sent: the sender makes no faster ones.
+    pub(super) fn as_made(&self) -> bool {
+        self.samples.pace().is_some_and(|pace| self.samples.as_made(FULL * pace))
+    }
+
+    fn plan(&self, pace: f64) -> Plan {
+        Plan::of(&self.config, pace, self.samples.share(), self.samples.batch)
+    }
+
+    fn pace(&mut self, packets: usize) -> (Round, Option<Vec<Departure>>) {
+        self.samples.burst_anew();
+        (Round::Pace(packets), Some(self.sending.bursts(packets, BURSTS)))
+    }
+
+    fn full(&mut self, round: Round, part: impl Fn(&Plan) -> usize) -> (Round, Option<Vec<Departure>>) {
+        let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
+        (round, Some(self.headed(pace, FULL * pace, FULL_HEAD, part)))
+    }
+
+    /// A burst that would empty a token bucket, while there are packets left.
+    fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
+        // Where packets were lost, so that nothing else can be told, as many as all others.
+        let least = if self.lossy > 0 { self.config.packets } else { DEEP };
+        let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
+        (Round::Deep, Some(self.sending.bursts(packets, 1)))
+    }
+
+    /// More trains at the pace, as many as would have come at other spacings.
+    fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
+        self.bursty = true;
+        self.full(Round::More(step + 1), |plan| plan.near.iter().sum())
+    }
+
+    /// Trains at the spacing at which they and what else is on the link are so many times what it carries.
+    fn nearer(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
+        let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
+        let overload = OVERLOAD[step.min(OVERLOAD.len() - 1)];
+        let gap = pace * (1.0 / (overload - self.samples.share())).max(NEARER);
+        (Round::Nearer(step + 1), Some(self.headed(pace, gap, HEAD, |plan| plan.near[step.min(1)])))
+    }
+
+    fn headed(&mut self, pace: f64, gap: f64, head: usize, part: impl Fn(&Plan) -> usize) -> Vec<Departure> {
+        let plan = self.plan(pace);
+        self.planned = self.samples.batch.map(|batch| batch * 2);
+        self.sending.headed(gap, FULL * self.samples.burst().unwrap_or(pace), part(&plan), head, &plan)
+    }
+
+    /// A fleet at `rate`, of which it is not known whether it is free.
+    fn test(&mut self, rate: f64, count: usize) -> (Round, Option<Vec<Departure>>) {
+        let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
+        self.trial.at(rate);
+        let plan = self.plan(pace);
+        (Round::Test, Some(self.sending.tests(rate, count, &plan)))
+    }
+
+    /// The rate to look at next, given what became of the last fleet.
+    fn searched(&mut self) -> Option<f64> {
+        let burst = self.sending.bits() * 1e9 / self.samples.pace()?;
+        self.trial.next(self.samples.line()?.noise, burst)
+    }
+}

@@ -1,0 +1,73 @@
+//! The trains themselves, and the pauses before them.
+
+use super::Config;
+use super::plan::{FULL_HEAD, PAUSE, Plan};
+use crate::avail::chance::exponential;
+use crate::avail::stream::{occupied, stream};
+use crate::stats::bootstrap::Indices;
+use crate::train::{Departure, PathFacts, Train};
+use crate::unit::{Bytes, Nanos};
+
+/// Makes trains, and counts them.
+#[derive(Clone, Debug)]
+pub(super) struct Sending {
+    size: Bytes,
+    chance: Indices,
+    /// Packets so far.
+    pub(super) packets: usize,
+    /// Time so far.
+    pub(super) span: Nanos,
+}
+
+impl Sending {
+    pub(super) fn new(config: &Config, facts: &PathFacts) -> Self {
+        Self { size: facts.max_size, chance: Indices::new(config.seed), packets: 0, span: Nanos::ZERO }
+    }
+
+    /// What each packet takes of a link.
+    pub(super) fn bits(&self) -> f64 {
+        occupied(self.size)
+    }
+
+    /// `count` bursts of so many packets.
+    pub(super) fn bursts(&mut self, packets: usize, count: usize) -> Vec<Departure> {
+        self.departures(&Train::burst(self.size, packets), count, PAUSE, PAUSE / 4)
+    }
+
+    /// `count` trains whose packets are `gap` apart behind a head of packets back to back.
+    pub(super) fn headed(
+        &mut self,
+        gap: f64,
+        pace: f64,
+        count: usize,
+        head: usize,
+        plan: &Plan,
+    ) -> Vec<Departure> {
+        let mut train = stream(self.size, Nanos::from_f64(gap), head + plan.packets);
+        for packet in &mut train.packets[..FULL_HEAD] {
+            packet.hold = Nanos::ZERO;
+        }
+        for packet in &mut train.packets[FULL_HEAD..head] {
+            packet.hold = Nanos::from_f64(pace);
+        }
+        self.departures(&train, count, plan.pause, plan.drained)
+    }
+
+    /// `count` trains for a test, at `rate` bits per second.
+    pub(super) fn tests(&mut self, rate: f64, count: usize, plan: &Plan) -> Vec<Departure> {
+        let train = stream(self.size, Nanos::from_f64(self.bits() * 1e9 / rate), plan.tested);
+        self.departures(&train, count, plan.pause, plan.drained)
+    }
+
+    fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
+        let fleet: Vec<Departure> = (0..count)
+            .map(|_| Departure {
+                pause: exponential(&mut self.chance, pause) + drained,
+                train: train.clone(),
+            })
+            .collect();
+        self.packets += count * train.packets.len();
+        self.span += fleet.iter().map(|departure| departure.pause).sum();
+        fleet
+    }
+}

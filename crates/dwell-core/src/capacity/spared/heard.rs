@@ -1,0 +1,172 @@
+//! Where the receiver gathers packets: finding out how, and measuring by it.
+
+use super::SparedRuns;
+use super::crest::Crest;
+use super::ruler::Ruler;
+use super::runs::{LUMPY, lump, pace};
+use super::verdict::{narrow_link, rates_told};
+use crate::avail::chance::exponential;
+use crate::avail::stream::occupied;
+use crate::coalescence::{Coalescence, Kind};
+use crate::method::{Method, Step};
+use crate::report::{Finding, Quantity, Report};
+use crate::train::{Departure, Fleet, Observation};
+use crate::unit::{Bytes, Nanos};
+
+/// Trains of the ruler's first round; each later one has as many as all before it together.
+const FIRST: usize = 60;
+
+/// Bursts that last so many periods take no more than so many times what the narrow link needs.
+const LASTING: f64 = 3.0;
+const LONGER: f64 = 5.0;
+
+/// Half width of an interval, and share of what could speak for it, that are enough to stop.
+const SURE: f64 = 0.004;
+const CLEAR: f64 = 0.3;
+
+/// What is told without a doubt has so many trains and so large a share behind it, so many nats more than anything else, and
+/// sizes that agree.
+const TRAINS: usize = 8;
+const SHARE: f64 = 0.12;
+const LEAD: f64 = 4.0;
+const AGREE: f64 = 0.05;
+const NARROW: f64 = 0.05;
+/// Of the shortest runs so many must be untouched: a queue of constant traffic leaves none, and all trains alike.
+const UNTOUCHED: f64 = 0.25;
+/// Untouched trains agree to within this share of a packet's time.
+const SCATTER: f64 = 0.05;
+
+impl SparedRuns {
+    /// Sizes for the ruler: two, whose times shrink in proportion where a link sets the pace.
+    fn ruled_sizes(&self) -> Vec<Bytes> {
+        let sizes = self.sizes();
+        let small = sizes.len().min(3) - 1;
+        let mut two = vec![sizes[0], sizes[small]];
+        two.dedup();
+        two
+    }
+
+    /// Trains that show how the receiver gathers packets; `None`: it does not, or that is known as far as it can be.
+    pub(super) fn listen(&mut self) -> Option<Fleet> {
+        if self.trains.is_empty() || self.rounds > 0 || self.ruler.is_some() {
+            return None;
+        }
+        let pace = pace(self.full());
+        if pace.is_some_and(|pace| lump(self.full(), pace) <= LUMPY) {
+            return None;
+        }
+        let facts = &self.facts;
+        let ears = self.ears.get_or_insert_with(|| Coalescence::new(Default::default(), facts));
+        if let Step::Send(fleet) = ears.next()
+            && self.planned < self.config.lasting
+        {
+            self.planned += fleet.iter().map(|departure| departure.pause).sum();
+            return Some(fleet);
+        }
+        let kind = ears.coalesced().map(|coalesced| coalesced.kind).filter(|kind| *kind != Kind::None);
+        self.ruler = ears.fit().zip(kind).and_then(|(fit, kind)| Ruler::of(&fit, kind));
+        None
+    }
+
+    /// Whether a train was for the ears or the ruler.
+    pub(super) fn hears(&mut self, observation: &Observation) -> bool {
+        let smallest = observation.fates.iter().all(|fate| fate.packet.size == self.facts.min_size);
+        match (&mut self.ears, &mut self.ruler) {
+            (Some(ears), _) if smallest => ears.see(observation),
+            (_, Some(ruler)) => return ruler.see(observation),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The next trains of the ruler, where there is one; empty: it is done.
+    pub(super) fn measure(&mut self) -> Option<Fleet> {
+        let ruler = self.ruler.as_ref()?;
+        let sizes = self.ruled_sizes();
+        let found = self.ruled_by(&sizes);
+        let sure = |found: &Crest| found.slope.half_width() < SURE * found.slope.value && found.share > CLEAR;
+        if self.planned >= self.config.lasting || (self.rounds > 1 && found.as_ref().is_some_and(sure)) {
+            return Some(Vec::new());
+        }
+        let slope = found.map(|found| found.slope.value).filter(|slope| *slope > 0.0);
+        let count = FIRST << self.rounds.saturating_sub(1).min(5);
+        self.rounds += 1;
+        // What packets take of the link, as far as it is known.
+        let known = slope.or_else(|| self.burst_slope()).unwrap_or(0.0);
+        let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
+        let mut fleet = Fleet::new();
+        for place in 0..count {
+            let train = ruler.train(place / sizes.len(), sizes[place % sizes.len()], slope, &mut self.chance);
+            let lasts: f64 = train.packets.iter().map(|packet| known * occupied(packet.size)).sum();
+            let mean = (self.config.pause / 15).max(Nanos::from_f64(lasts / share));
+            let pause = ruler.rest() + exponential(&mut self.chance, mean);
+            self.planned += pause;
+            if self.planned > self.config.lasting && place > 0 {
+                break;
+            }
+            fleet.push(Departure { pause, train });
+        }
+        Some(fleet)
+    }
+
+    /// Nanoseconds a bit of the bursts that came first.
+    fn burst_slope(&self) -> Option<f64> {
+        Some(pace(self.full())? / occupied(self.facts.max_size))
+    }
+
+    fn ruled_by(&self, sizes: &[Bytes]) -> Option<Crest> {
+        let tick = self.facts.resolution.as_f64().max(1.0);
+        let ruler = self.ruler.as_ref()?;
+        let lasting = |slope: &f64| {
+            let packets = self.full().map(|train| train.came.len()).max().unwrap_or(0) as f64;
+            packets * slope * occupied(self.facts.max_size) > LASTING * ruler.period()
+        };
+        let least = self.burst_slope().filter(lasting).map_or(0.0, |slope| slope / LONGER);
+        let range = least..=f64::INFINITY;
+        ruler.crest(sizes, tick, &range, self.config.seed)
+    }
+
+    /// What the ruler says, where there is one.
+    pub(super) fn ruled(&self) -> Option<Report> {
+        let ruler = self.ruler.as_ref()?;
+        let report = Report::new(Self::NAME, ruler.vantage());
+        let sizes = self.ruled_sizes();
+        let Some(found) = self.ruled_by(&sizes) else {
+            let why = "the receiver gathers packets, and none of the trains that end with its period showed where it cuts";
+            return Some(report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why)));
+        };
+        let mut report = report;
+        let mut slope = found.slope;
+        if found.trains < TRAINS
+            || found.share < SHARE
+            || found.lead < LEAD
+            || found.scatter > SCATTER
+            || slope.half_width() > NARROW * slope.value
+        {
+            report.warnings.push(format!(
+                "the receiver gathers packets, and cross traffic spared few of the trains that its period can measure ({} trains, \
+                 {:.0} % of what could speak for it): measure again",
+                found.trains,
+                found.share * 100.0
+            ));
+        }
+        if found.untouched < UNTOUCHED {
+            report.warnings.push(format!(
+                "the receiver gathers packets, and only {:.0} % of the shortest runs agree with the longer ones: others' packets \
+                 may be in all of these, and the narrow link faster",
+                found.untouched * 100.0
+            ));
+        }
+        let alone: Vec<f64> =
+            sizes.iter().filter_map(|size| Some(self.ruled_by(&[*size])?.slope.value)).collect();
+        if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
+            report.warnings.push(rates_told(&alone));
+            slope.low = alone.iter().copied().fold(slope.low, f64::min);
+            slope.high = alone.iter().copied().fold(slope.high, f64::max);
+        }
+        // A tick of the clock is in the gap of every packet where it is a multiple of it.
+        let tick = self.facts.resolution.as_f64().max(1.0) / occupied(self.facts.max_size);
+        (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
+        Some(narrow_link(report, slope))
+    }
+}

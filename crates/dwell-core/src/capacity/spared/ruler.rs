@@ -1,0 +1,249 @@
+//! The period of a NIC that gathers packets, as a ruler for the few packets that come when it ends.
+//!
+//! Behind such a NIC no gap between two packets is seen, and a run from lump to lump is so long that others get into it.
+//! But where the NIC cuts is seen. A packet goes ahead, after a rest; its lump ends a period T after it came. A few packets
+//! follow back to back, x behind it, x a little less than T. Of those that nobody touched, the i-th (from 0) comes
+//! x + i L / C after the first of all, so i L / C <= T - x for each that still is in the lump, and > for the others: so
+//! few packets are needed as fit into T - x, and x is ours to choose.
+//!
+//! A hold shows more: the first packet that is too late begins the next lump, which comes T after it. From one lump to
+//! the next it is as far as from the one packet to the other, whatever T is.
+//!
+//! The packet ahead must not have waited: its delay tells. (A throttle hands it on at once, a hold T later: so its stamp is
+//! exact, as few are.)
+
+use super::crest::{Crest, Mark, crest, score};
+use crate::avail::chance::share;
+use crate::avail::stream::{occupied, vantage};
+use crate::coalescence::{Behaviour, Fit, Kind};
+use crate::report::Vantage;
+use crate::stats::bootstrap::Indices;
+use crate::stats::hull::line_under;
+use crate::stats::quantile::median;
+use crate::train::{Direction, Fate, Observation, Packet, Train};
+use crate::unit::{Bytes, Nanos};
+use std::ops::RangeInclusive;
+
+/// What is tried as the error of a hold's stamps, as shares of a packet's time. A throttle's cut is no stamp.
+const ERRORS: [f64; 6] = [0.0, 0.003, 0.01, 0.03, 0.1, 0.3];
+
+/// Packets behind the first: in turn few, which are soon untouched, and many, which say more.
+const BEHIND: [usize; 8] = [3, 17, 2, 5, 3, 9, 2, 4];
+
+/// Every other train of a throttle, whose ruler has no scale but its end, ends about so many packets' times before it.
+const CLOSE: [f64; 4] = [1.0, 2.0, 1.0, 3.0];
+const ABOUT: f64 = 0.15;
+
+/// The first trains, and later one in so many, seek where packets end, from this share of the period on.
+const SEEKS: usize = 5;
+const LEAST: f64 = 1.0 / 4_000.0;
+
+/// Lumps lie farther apart than this share of the period, and the next one comes within so much of it.
+const APART: f64 = 0.25;
+const NEXT: f64 = 0.2;
+
+/// Between trains the NIC rests for so many periods at the least; one that adapts for so long that it has forgotten the last.
+const RESTS: f64 = 4.0;
+const FORGETS: Nanos = Nanos::from_millis(5);
+
+/// One train as it came.
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Cut {
+    size: Bytes,
+    /// When the first packet left, on the sender's clock, and how long it took to its stamp on the receiver's.
+    at: f64,
+    delay: f64,
+    /// How long after it the others left.
+    after: f64,
+    /// How many others there are, and how many of them came before the cut.
+    others: usize,
+    before: usize,
+    /// From the first packet's lump to the next one.
+    next: f64,
+    vantage: Vantage,
+}
+
+/// The method's second half.
+#[derive(Clone, Debug)]
+pub(super) struct Ruler {
+    kind: Kind,
+    period: f64,
+    rest: Nanos,
+    cuts: Vec<Cut>,
+}
+
+impl Ruler {
+    /// Of a NIC that behaves so after a rest, and is of this kind; `None` where it has no period.
+    pub(super) fn of(fit: &Fit, kind: Kind) -> Option<Self> {
+        let period = fit.period?.value;
+        let polls = if let Behaviour::Deferred { polls, .. } = fit.behaviour { polls } else { 1 };
+        let forgets = if kind == Kind::Adaptive { FORGETS } else { Nanos::ZERO };
+        let rest = Nanos::from_f64(RESTS * period * f64::from(polls)).max(forgets);
+        Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new() })
+    }
+
+    /// Nanoseconds.
+    pub(super) fn period(&self) -> f64 {
+        self.period
+    }
+
+    /// The least time between two trains.
+    pub(super) fn rest(&self) -> Nanos {
+        self.rest
+    }
+
+    pub(super) fn vantage(&self) -> Vantage {
+        let captured = self.cuts.iter().all(|cut| cut.vantage == Vantage::Capture);
+        if captured { Vantage::Capture } else { Vantage::Application }
+    }
+
+    /// The next train of packets of `size`, to end where the period does; `slope` is what was found so far.
+    pub(super) fn train(&self, place: usize, size: Bytes, slope: Option<f64>, chance: &mut Indices) -> Train {
+        let most = BEHIND[place % BEHIND.len()];
+        let (others, room) = match slope.filter(|_| !place.is_multiple_of(SEEKS)) {
+            // Where packets end nobody knows yet: far or near, with equal chances.
+            None => (most.max(9), self.period * LEAST.powf(share(chance))),
+            Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
+                let count = CLOSE[place / 2 % CLOSE.len()];
+                let about = 1.0 + ABOUT * (2.0 * share(chance) - 1.0);
+                (count as usize + 2, slope * occupied(size) * count * about)
+            }
+            Some(slope) => {
+                let packet = slope * occupied(size);
+                let others = most.min((self.period / packet) as usize + 1).max(2);
+                (others, packet * (others as f64 - 1.0) * share(chance))
+            }
+        };
+        let ahead = Packet { size, hold: Nanos::from_f64(self.period - room).max(Nanos(1)) };
+        let mut packets = vec![Packet { size, hold: Nanos::ZERO }; others + 1];
+        packets[1] = ahead;
+        Train { packets, ..Train::default() }
+    }
+
+    /// Notes a train of this form; false: it has another.
+    pub(super) fn see(&mut self, observation: &Observation) -> bool {
+        let [first, ahead, others @ ..] = observation.fates.as_slice() else { return false };
+        let follows = |fate: &Fate| fate.packet.hold == Nanos::ZERO && fate.packet.size == first.packet.size;
+        let ours = observation.direction == Direction::Forward
+            && ahead.packet.hold > Nanos::ZERO
+            && ahead.packet.size == first.packet.size
+            && !others.is_empty()
+            && others.iter().all(follows);
+        if ours {
+            self.cuts.extend(self.cut(observation));
+        }
+        ours
+    }
+
+    fn cut(&self, observation: &Observation) -> Option<Cut> {
+        let vantage = vantage(observation);
+        let stamp = |fate: &Fate| {
+            let arrival = fate.arrival.as_ref()?;
+            Some((vantage.read(&arrival.stamps)?.as_f64(), arrival.order))
+        };
+        let stamps: Vec<(f64, u32)> = observation.fates.iter().map(stamp).collect::<Option<_>>()?;
+        let in_order = stamps.windows(2).all(|two| two[0].1 < two[1].1 && two[0].0 <= two[1].0);
+        // The places at which lumps begin.
+        let apart = |place: &usize| stamps[*place].0 - stamps[place - 1].0 > APART * self.period;
+        let mut begins = (1..stamps.len()).filter(apart);
+        let next = begins.next().filter(|_| in_order)?;
+        let until = match self.kind {
+            Kind::Hold => next,
+            // The first packet alone, and then the lump that the period ends.
+            _ if next == 1 => begins.next().unwrap_or(stamps.len()),
+            _ => return None,
+        };
+        let [first, ahead, ..] = observation.fates.as_slice() else { return None };
+        let sent = first.sent.nearest_wire().as_f64();
+        Some(Cut {
+            size: first.packet.size,
+            at: sent,
+            delay: stamps[0].0 - sent,
+            after: ahead.sent.nearest_wire().as_f64() - sent,
+            others: stamps.len() - 1,
+            before: until - 1,
+            next: stamps[next].0 - stamps[0].0,
+            vantage,
+        })
+    }
+
+    /// The period, as the lumps of a throttle show it.
+    fn level(&self) -> f64 {
+        let near = |next: &f64| (next / self.period - 1.0).abs() < NEXT;
+        median(&self.cuts.iter().map(|cut| cut.next).filter(near).collect::<Vec<_>>()).unwrap_or(self.period)
+    }
+
+    /// What trains of these sizes agree on, within `range`; `tick` is the clock's.
+    pub(super) fn crest(
+        &self,
+        sizes: &[Bytes],
+        tick: f64,
+        range: &RangeInclusive<f64>,
+        seed: u64,
+    ) -> Option<Crest> {
+        let level = self.level();
+        let delays: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.at, cut.delay)).collect();
+        // Larger packets take longer: sizes by themselves.
+        let line = |size: Bytes| {
+            let of_size = self.cuts.iter().zip(&delays).filter(|(cut, _)| cut.size == size);
+            line_under(&of_size.map(|(_, delay)| *delay).collect::<Vec<_>>())
+        };
+        let cuts: Vec<(&Cut, f64)> = sizes
+            .iter()
+            .filter_map(|size| Some((size, line(*size)?)))
+            .flat_map(|(size, line)| {
+                let of_size = self.cuts.iter().filter(move |cut| cut.size == *size);
+                of_size.map(move |cut| (cut, (cut.delay - line.at(cut.at)).max(0.0)))
+            })
+            .collect();
+        let marks = |share: &f64| {
+            let mark = |(cut, late): &(&Cut, f64)| match self.kind {
+                Kind::Hold => cut.held(*late, *share, tick),
+                _ => cut.throttled(level, *late, tick),
+            };
+            cuts.iter().filter_map(mark).collect::<Vec<_>>()
+        };
+        let errors = if self.kind == Kind::Hold { &ERRORS[..] } else { &ERRORS[..1] };
+        let tried = errors.iter().map(|share| (share, marks(share)));
+        let scored = tried.map(|(share, marks)| (score(&marks, range), *share, marks));
+        let (_, share, best) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        Some(Crest { scatter: share, ..crest(&best, range, seed)? })
+    }
+}
+
+impl Cut {
+    /// By what a hold tells: when the first packet that was too late came.
+    fn held(&self, late: f64, share: f64, tick: f64) -> Option<Mark> {
+        let bits = occupied(self.size) * self.before as f64;
+        let lasting = self.next - self.after;
+        (self.before > 0 && lasting > 0.0).then(|| {
+            let packet = lasting / self.before as f64;
+            let error = tick + share * packet;
+            Mark {
+                low: (lasting - error).max(0.0) / bits,
+                high: (lasting + error) / bits,
+                late: (late - error).max(0.0) / packet,
+                packets: self.before,
+                room: None,
+            }
+        })
+    }
+
+    /// By what a throttle of this period tells: how many came in time.
+    fn throttled(&self, period: f64, late: f64, tick: f64) -> Option<Mark> {
+        let room = period - self.after;
+        ((self.next / period - 1.0).abs() < NEXT && self.before > 0 && room > 0.0).then(|| {
+            let last = (self.before - 1) as f64;
+            let packet = room / (last + 0.5);
+            let bits = occupied(self.size);
+            let all = self.before == self.others;
+            Mark {
+                low: if all { 0.0 } else { (room - tick).max(0.0) / (bits * (last + 1.0)) },
+                high: (room + tick) / (bits * last),
+                late: (late - tick).max(0.0) / packet,
+                packets: self.before,
+                room: Some(room / bits),
+            }
+        })
+    }
+}
