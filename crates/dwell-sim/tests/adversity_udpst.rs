@@ -2,8 +2,8 @@
 
 use dwell_core::limit::Limit;
 use dwell_core::throughput::udpst::{Parameters, capacity, over_trains};
-use dwell_core::{Direction, Finding, Fleet, Passage, Path, PathFacts, Quantity, Report, Side};
-use dwell_sim::{Scenario, SimError, SimPath};
+use dwell_core::{Direction, Finding, Path, Quantity, Report, Side};
+use dwell_sim::{Scenario, SimPath};
 
 /// 50 Mb/s of which `says` is said, and of the whole `rest`.
 fn path(says: &str, rest: &str) -> SimPath {
@@ -58,32 +58,6 @@ fn packets_that_overtake_others_are_no_losses() {
 #[test]
 fn a_clock_that_is_set_forward_is_no_steady_rate() {
     let report = told(path("", "[destination.clock]\nstep = { at = '5 s', by = '1 s' }"));
-    assert_eq!(limit(&report), Limit::Unstable, "{report:?}");
-}
-
-/// A path whose route changes after half of the test's 200 trials. On both routes time goes by.
-struct Rerouted([SimPath; 2], usize);
-
-impl Path for Rerouted {
-    type Error = SimError;
-
-    fn facts(&self) -> PathFacts {
-        self.0[0].facts()
-    }
-
-    fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
-        self.1 += 1;
-        let [before, after] = self.0.each_mut().map(|path| path.carry(fleet));
-        if self.1 > 100 { after } else { before }
-    }
-}
-
-#[test]
-fn a_route_that_changes_is_no_steady_rate() {
-    let narrow =
-        "name = 'other'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '10 Mb/s'\npropagation = '9 ms'\n";
-    let other = SimPath::new(&Scenario::parse("other.toml", narrow).unwrap(), 1);
-    let report = told(Rerouted([path("", ""), other], 0));
     assert_eq!(limit(&report), Limit::Unstable, "{report:?}");
 }
 
