@@ -80,13 +80,12 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Link, why);
         }
-        if self.samples.made().is_some_and(|made| line.own.value * BEYOND < made) {
+        if self.samples.made().is_some_and(|made| line.own.high * BEYOND < made) {
             let why = "by the gaps of its trains the link carries several times what bursts were sent at: these gaps are the hosts', not a link's";
             return report
                 .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                 .limited(Limit::HostLimited, why);
         }
-        let unsure = (line.free.high - line.free.low) * line.own.value;
         if self.samples.another().is_some() {
             report.warnings.push(String::from(
                 "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
@@ -97,13 +96,15 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
-        let (limit, why) = if unsure > UNSTABLE {
-            (
-                Limit::Unstable,
-                "the traffic of others varies so much that trains differ by more than half of the link",
-            )
+        let (limit, why) = if self.unsure().is_some_and(|unsure| unsure > UNSTABLE) {
+            let why = "the traffic of others varies so much that trains differ by more than half of the link";
+            (Limit::Unstable, why.to_owned())
         } else {
-            (Limit::Link, "trains at that rate pass, and faster ones are held up as the line says")
+            let longest = self.sending.longest();
+            let why = format!(
+                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, would not show"
+            );
+            (Limit::Link, why)
         };
         report
             .limited(limit, why)

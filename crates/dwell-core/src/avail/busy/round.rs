@@ -74,6 +74,8 @@ impl Busy {
                 self.full(Round::Full, |plan| plan.full)
             }
             Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),
+            // The queue was too short for trains at the pace; slower ones may come through.
+            Round::Deep if self.samples.full.is_empty() && self.fall.is_none() => self.nearer(0),
             Round::Deep => end,
             Round::Full if self.samples.bursty() => self.more(0),
             Round::Full => self.nearer(0),
@@ -99,7 +101,14 @@ impl Busy {
 
     /// Whether the interval is narrow enough.
     fn narrow(&self) -> bool {
-        self.samples.line().is_none_or(|line| (line.free.high - line.free.low) * line.own.value < NARROW)
+        self.unsure().is_none_or(|unsure| unsure < NARROW)
+    }
+
+    /// How wide the interval is, as a share of the link. Of a line that begins at nothing, by chance, the pace tells what the
+    /// link is.
+    pub(super) fn unsure(&self) -> Option<f64> {
+        let (line, pace) = self.samples.line().zip(self.samples.pace())?;
+        Some((line.free.high - line.free.low) * pace)
     }
 
     /// Trains that should have been faster than the pace came as they were sent: the sender makes no faster ones.

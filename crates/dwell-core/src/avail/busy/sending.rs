@@ -17,16 +17,29 @@ pub(super) struct Sending {
     pub(super) packets: usize,
     /// Time so far.
     pub(super) span: Nanos,
+    /// Packets of the longest train.
+    longest: usize,
 }
 
 impl Sending {
     pub(super) fn new(config: &Config, facts: &PathFacts) -> Self {
-        Self { size: facts.max_size, chance: Indices::new(config.seed), packets: 0, span: Nanos::ZERO }
+        Self {
+            size: facts.max_size,
+            chance: Indices::new(config.seed),
+            packets: 0,
+            span: Nanos::ZERO,
+            longest: 0,
+        }
     }
 
     /// What each packet takes of a link.
     pub(super) fn bits(&self) -> f64 {
         occupied(self.size)
+    }
+
+    /// What the longest train has in it.
+    pub(super) fn longest(&self) -> Bytes {
+        Bytes(self.size.0 * self.longest as u64)
     }
 
     /// `count` bursts of so many packets.
@@ -67,6 +80,7 @@ impl Sending {
             })
             .collect();
         self.packets += count * train.packets.len();
+        self.longest = self.longest.max(train.packets.len());
         self.span += fleet.iter().map(|departure| departure.pause).sum();
         fleet
     }
