@@ -62,7 +62,8 @@ pub(super) fn another(
     let served = own.map_or(least, |own| own.min(least));
     let shorter = |gap: &&f64| **gap < served * (1.0 - ANOTHER);
     let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
-    let alike = bursts.iter().filter(|gap| (**gap - served).abs() <= ANOTHER * served).count();
+    let usual = own.unwrap_or(burst);
+    let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= ANOTHER / 2.0 * usual).count();
     if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
         && (alike as f64) < ALIKE * bursts.len() as f64
     {
