@@ -27,6 +27,17 @@ fn walk(links: &str, ipv6: bool, patience: Nanos) -> Option<Joined> {
     Some(joined)
 }
 
+/// A look in which some volleys to each hop got through undisturbed; on a loaded machine the first may have none.
+fn walk_undisturbed(links: &str, ipv6: bool) -> Option<Joined> {
+    for _ in 0..4 {
+        let joined = walk(links, ipv6, Nanos::from_secs(6))?;
+        if joined.hops.iter().all(|hop| hop.segment_capacity.estimate().is_some()) {
+            return Some(joined);
+        }
+    }
+    panic!("four looks, and segment was disturbed in each");
+}
+
 fn links(rates: &[u32]) -> String {
     rates.iter().map(|rate| format!("[[links]]\nrate = '{rate} Mb/s'\n")).collect()
 }
@@ -45,7 +56,7 @@ fn at(joined: &Joined, hop: u8) -> &HopFound {
 fn links_between_linux_routers_are_known_and_a_switch_is_named() {
     let switch = "[[links]]\nrate = '20 Mb/s'\nnode = 'switch'\n";
     let text = format!("{}{switch}{}", links(&[20]), links(&[20, 10]));
-    let Some(joined) = walk(&text, false, Nanos::from_secs(6)) else { return };
+    let Some(joined) = walk_undisturbed(&text, false) else { return };
     let says: Vec<Option<Says>> = joined.hops.iter().map(|hop| hop.says).collect();
     assert_eq!(says, [Some(Says::Exceeded), Some(Says::Exceeded), Some(Says::Reached)]);
     for (hop, rate, so_far) in [(1, 20.0, 20.0), (2, 10.0, 20.0), (3, 10.0, 10.0)] {
@@ -60,24 +71,12 @@ fn links_between_linux_routers_are_known_and_a_switch_is_named() {
 
 #[test]
 fn ipv6_is_no_different() {
-    // On a loaded machine a look may find no volley that nothing disturbed. What it finds is right in each.
-    for _ in 0..4 {
-        let Some(joined) = walk(&links(&[20, 10]), true, Nanos::from_secs(6)) else { return };
-        assert_eq!(at(&joined, 2).says, Some(Says::Reached));
-        // Messages are full at 1,280 bytes only, and the sizes lie between that and 1,500: the line is a short one.
-        near(&at(&joined, 1).capacity, 20.0, 0.5);
-        let measured = [(1, 20.0), (2, 10.0)].map(|(hop, rate)| {
-            let found = &at(&joined, hop).segment_capacity;
-            if found.estimate().is_some() {
-                near(found, rate, 0.1);
-            }
-            found.estimate().is_some()
-        });
-        if measured == [true; 2] {
-            return;
-        }
-    }
-    panic!("four looks, and segment was disturbed in each");
+    let Some(joined) = walk_undisturbed(&links(&[20, 10]), true) else { return };
+    assert_eq!(at(&joined, 2).says, Some(Says::Reached));
+    // Messages are full at 1,280 bytes only, and the sizes lie between that and 1,500: the line is a short one.
+    near(&at(&joined, 1).capacity, 20.0, 0.5);
+    near(&at(&joined, 1).segment_capacity, 20.0, 0.1);
+    near(&at(&joined, 2).segment_capacity, 10.0, 0.1);
 }
 
 #[test]
