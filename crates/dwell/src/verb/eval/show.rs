@@ -9,7 +9,7 @@ use super::rows::Row;
 use super::worst::worst;
 use crate::figure::{cells as finding_cells, figure, share};
 use crate::screen::table;
-use dwell_core::Unit;
+use dwell_core::{Quantity, Unit};
 use std::fmt::Write as _;
 
 /// So many of the worst cases are told.
@@ -51,11 +51,23 @@ pub(super) fn text(
     text
 }
 
+/// What was so, also where nothing was found that has a unit.
+fn truth(row: &Row) -> String {
+    let of_quantity = match row.quantity {
+        Quantity::AvailableBandwidth
+        | Quantity::NarrowLinkCapacity
+        | Quantity::EndLinkCapacity
+        | Quantity::Throughput => Unit::Bps,
+        _ => Unit::Ns,
+    };
+    row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(of_quantity)))
+}
+
 /// A row in words.
 fn case(row: &Row) -> String {
     let judgement = row.judgement();
     let [found, sure] = finding_cells(&judgement.finding);
-    let truth = row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(Unit::Ns)));
+    let truth = truth(row);
     let quantity = row.quantity.name().replace('_', " ");
     let sure = if sure.is_empty() { sure } else { format!(" ({sure})") };
     let inside = row.outside.as_ref().map(|why| format!("; outside, as {why}")).unwrap_or_default();
@@ -90,7 +102,7 @@ fn all(rows: &[Row]) -> String {
             row.run.to_string(),
             row.method_text(),
             row.quantity.name().replace('_', " "),
-            row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(Unit::Ns))),
+            truth(row),
             found,
             sure,
             judgement.relative_error().map_or_else(none, share),
