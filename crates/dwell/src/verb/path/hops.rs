@@ -84,7 +84,7 @@ pub(crate) fn sentence(joined: &Joined) -> String {
         }
         (None, Some(reason)) => format!("Tight link: not measurable ({reason})."),
         (None, None) => {
-            "Tight link: no link lengthened pathneck's trains, so the first has the least free.".to_owned()
+            "Tight link: not told, for no link lengthened pathneck's trains: the first has the least free, or this host sends no faster than the tight one passes on.".to_owned()
         }
     };
     format!("{narrow} {tight}")
