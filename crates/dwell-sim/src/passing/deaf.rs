@@ -4,7 +4,7 @@
 //! SYN of its own, or the server's timer; each pure ACK a SYN/ACK of its own. Then a reader that tells what is true at
 //! that tap tells what is false at this one, or is silent at both.
 
-use super::plan::{Course, Kind, Plan, View};
+use super::plan::{Kind, Plan, View};
 use super::truth::{Passing, SOONEST_REPETITION};
 use dwell_core::Nanos;
 use dwell_core::tcp::TcpFlags;
@@ -37,7 +37,7 @@ impl Deafness {
         }
         let is_shown = |until: Option<Nanos>| {
             let heard = passed.iter().filter(|passing| until.is_none_or(|until| passing.at <= until));
-            plan.course == Course::Simultaneous || is_deaf(heard)
+            is_deaf(heard)
         };
         Some(match over(passed) {
             over if is_shown(over) => Self::Shown,
@@ -68,34 +68,50 @@ struct Answer {
     acknowledged: bool,
 }
 
-/// Whether something that was heard has no cause among what was heard before it.
+/// What one end was heard to send.
+#[derive(Default)]
+struct End {
+    /// When, and with which time stamp.
+    syns: Vec<(Nanos, Option<u32>)>,
+    /// SYNs that no SYN/ACK of the other end was heard to answer.
+    unanswered: usize,
+    answers: Vec<Answer>,
+}
+
+/// Whether something that was heard has no cause among what was heard before it. Either end may open, or both: then a
+/// SYN/ACK answers the other's SYN, whoever sent it.
 fn is_deaf<'p, 's: 'p>(heard: impl Iterator<Item = &'p Passing<'s>>) -> bool {
-    let (mut syns, mut unanswered) = (Vec::<(Nanos, Option<u32>)>::new(), 0_usize);
-    let mut answers = Vec::<Answer>::new();
+    let mut ends = [End::default(), End::default()];
     let mut server_speaks = false;
     for passing in heard {
         let echo = passing.stamps().map(|stamps| stamps.echo).filter(|echo| *echo != 0);
         let value = passing.stamps().map(|stamps| stamps.value);
         let flags = passing.segment.map(|segment| segment.flags);
+        let [client, server] = &mut ends;
+        let (own, others) = if passing.sent.forward { (client, server) } else { (server, client) };
         match passing.sent.kind {
             Kind::Syn => {
-                syns.push((passing.at, value));
-                unanswered += 1;
+                own.syns.push((passing.at, value));
+                own.unanswered += 1;
             }
             Kind::SynAck => {
-                if let Some((first, _)) = syns.first() {
-                    let names_none = echo.is_some_and(|echo| syns.iter().all(|(_, syn)| *syn != Some(echo)));
-                    if names_none || unanswered == 0 && passing.at - *first < SOONEST {
+                if let Some((first, _)) = others.syns.first() {
+                    let is_named = |echo: u32| others.syns.iter().any(|(_, syn)| *syn == Some(echo));
+                    let names_none = echo.is_some_and(|echo| !is_named(echo));
+                    if names_none || others.unanswered == 0 && passing.at - *first < SOONEST {
                         return true;
                     }
-                    unanswered = unanswered.saturating_sub(1);
+                    others.unanswered = others.unanswered.saturating_sub(1);
+                } else if !own.syns.is_empty() {
+                    return true;
                 }
-                answers.push(Answer { value, acknowledged: false });
+                own.answers.push(Answer { value, acknowledged: false });
             }
-            Kind::Ack if !answers.is_empty() => {
+            Kind::Ack if !others.answers.is_empty() => {
                 let named = |answer: &Answer| echo.is_none() || answer.value == echo;
-                let since = answers.iter().position(named);
-                let free = since.and_then(|since| answers[since..].iter_mut().find(|one| !one.acknowledged));
+                let since = others.answers.iter().position(named);
+                let free =
+                    since.and_then(|since| others.answers[since..].iter_mut().find(|one| !one.acknowledged));
                 match free {
                     Some(answer) => answer.acknowledged = true,
                     None => return true,
@@ -107,5 +123,6 @@ fn is_deaf<'p, 's: 'p>(heard: impl Iterator<Item = &'p Passing<'s>>) -> bool {
             _ => {}
         }
     }
-    server_speaks && answers.is_empty() && !syns.is_empty()
+    let [client, server] = &ends;
+    server_speaks && server.answers.is_empty() && !client.syns.is_empty()
 }

@@ -1,6 +1,6 @@
 //! A connection as several probes saw it.
 
-use crate::tcp::{Endpoint, Flags, Half, Handshake, IsnKey, Quality};
+use crate::tcp::{Endpoint, Flag, Flags, Half, Handshake, IsnKey, Quality};
 use crate::unit::Nanos;
 
 /// Who spoke with whom: what the key of a connection is made of.
@@ -80,5 +80,10 @@ impl Connection {
     #[must_use]
     pub fn by(&self, probe: usize) -> Option<&Sight> {
         self.sights.iter().find(|sight| sight.probe == probe)
+    }
+
+    /// Whether both ends sent a SYN: then neither is the client.
+    pub(super) fn both_opened(&self) -> bool {
+        self.sights.iter().any(|sight| sight.flags.has(Flag::SimultaneousOpen))
     }
 }

@@ -53,8 +53,11 @@ impl Votes {
     }
 
     /// Hears a connection. Towards the server `S` falls and `C` rises; where the two contradict each other for a pair
-    /// of probes, it says nothing of them.
+    /// of probes, it says nothing of them. Nor does one that both ends opened: it has no client.
     pub fn hear(&mut self, connection: &Connection) {
+        if connection.both_opened() {
+            return;
+        }
         let mut voted = false;
         for (place, one) in connection.sights.iter().enumerate() {
             for two in &connection.sights[place + 1..] {

@@ -1,6 +1,6 @@
 use super::super::{Connection, Ends, Sight};
 use super::Votes;
-use crate::tcp::{Endpoint, Flags, Half, Quality};
+use crate::tcp::{Endpoint, Flag, Flags, Half, Quality};
 use crate::unit::Nanos;
 
 fn seen(sights: &[(usize, i64, i64)]) -> Connection {
@@ -49,4 +49,13 @@ fn halves_that_contradict_each_other_say_nothing() {
     assert_eq!((votes.connections(), votes.order().sure()), (0, None));
     votes.hear(&seen(&[(0, 50, 50), (1, 90, 50)]));
     assert_eq!(votes.order().probes(), [1, 0]);
+}
+
+#[test]
+fn what_both_ends_opened_says_nothing() {
+    let mut votes = Votes::new(2);
+    let mut crossed = seen(&[(0, 10, 90), (1, 90, 10)]);
+    crossed.sights[0].flags.set(Flag::SimultaneousOpen);
+    votes.hear(&crossed);
+    assert_eq!((votes.connections(), votes.order().sure()), (0, None));
 }

@@ -1,6 +1,7 @@
 //! One connection, section by section.
 
 use super::{Connection, Estimate, Order, Sight};
+use crate::tcp::tracker::TIMEOUT;
 use crate::tcp::{Flag, Half, Quality};
 use crate::unit::Nanos;
 use std::fmt;
@@ -36,7 +37,7 @@ pub enum SectionQuality {
     /// An estimate is negative beyond what the stamps resolve: told as it is.
     Inconsistent,
     /// A half that it needs may be to the first segment or to its repetition, or those of its two probes to different
-    /// ones: withheld.
+    /// ones, or both ends opened: withheld.
     Ambiguous,
     /// The connection was refused, and the half that it needs ended with that.
     Refused,
@@ -111,6 +112,11 @@ pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
     let (Some((first, nearest)), Some((last, farthest))) = (seen.first(), seen.last()) else {
         return Vec::new();
     };
+    if connection.both_opened() {
+        let places = [Place::Client].into_iter().chain(seen.iter().map(|(place, _)| *place));
+        let places: Vec<Place> = places.chain([Place::Server]).collect();
+        return places.windows(2).map(|pair| unsided(pair[0], pair[1])).collect();
+    }
     let mut sections =
         vec![outer(Place::Client, *first, Estimate::whole(client_half(nearest)), nearest, false)];
     for pair in seen.windows(2) {
@@ -136,16 +142,41 @@ fn saw_the_same(one: &Sight, two: &Sight) -> bool {
     one.syn_acks == two.syn_acks && is_counted(one) && is_counted(two)
 }
 
+/// A probe that misses segments may count as many as another, and other ones. Then what it heard the client do was for
+/// another SYN/ACK than it heard, a time-out after that one, or one of the two heard nothing of it.
 fn server_side(one: &Sight, two: &Sight) -> Estimate {
     // One SYN has one first answer; its repetition comes late enough to be told from it.
     let is_once = |sight: &Sight| !sight.flags.has(Flag::SynRepeated);
-    let is_same = saw_the_same(one, two) || is_once(one) && is_once(two);
-    if is_same { Estimate::between(one.server, two.server) } else { Estimate::Unknown }
+    let is_late = |sight: &Sight| matches!(client_half(sight), Half::AtMost(bound) if bound >= TIMEOUT);
+    let is_deaf = is_late(one) || is_late(two) || is_followed(one) != is_followed(two);
+    if saw_the_same(one, two) && !is_deaf || is_once(one) && is_once(two) {
+        Estimate::between(one.server, two.server)
+    } else {
+        Estimate::Unknown
+    }
+}
+
+/// Whether the client was heard to go on after the SYN/ACK, be it that nothing tells which one it answers.
+fn is_followed(sight: &Sight) -> bool {
+    client_half(sight) != Half::Unknown || sight.quality == Quality::Ambiguous
 }
 
 fn client_side(one: &Sight, two: &Sight) -> Estimate {
     let (longer, shorter) = (client_half(two), client_half(one));
     if saw_the_same(one, two) { Estimate::between(longer, shorter) } else { Estimate::Unknown }
+}
+
+/// Each probe takes for the client whose SYN passed it first: what is the client's half of one is the server's of another.
+fn unsided(from: Place, to: Place) -> Section {
+    Section {
+        from,
+        to,
+        rtt: None,
+        server_side: Estimate::Unknown,
+        client_side: Estimate::Unknown,
+        consistency: None,
+        quality: SectionQuality::Ambiguous,
+    }
 }
 
 fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bool) -> Section {

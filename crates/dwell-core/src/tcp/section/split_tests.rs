@@ -125,6 +125,31 @@ fn halves_of_different_packets_make_no_section() {
     assert_eq!((middle(&seen).rtt, middle(&seen).quality), (None, SectionQuality::Ambiguous));
 }
 
+#[test]
+fn a_probe_that_missed_segments_may_have_seen_another_syn_ack() {
+    // Both saw one SYN/ACK. The second probe missed the first SYN, and the SYN/ACK that the client answered.
+    let mut one = sight(0, exact(24_921_866), exact(3_453_579));
+    one.flags.set(Flag::SynRepeated);
+    let two = sight(1, exact(21_462_783), Half::AtMost(Nanos(1_009_101_717)));
+    let middle = |sights: Vec<Sight>| split(&connection(sights), &Order::pinned(vec![0, 1]))[1];
+    let told = middle(vec![one, two]);
+    assert_eq!((told.server_side, told.quality), (Estimate::Unknown, SectionQuality::UpperBound));
+    // Where each knows that its SYN/ACK was answered, it is the same.
+    let told = middle(vec![one, Sight { client: exact(6_912_662), ..two }]);
+    assert_eq!((told.server_side, told.quality), (Estimate::Exact(Nanos(3_459_083)), SectionQuality::Exact));
+}
+
+#[test]
+fn where_both_ends_opened_none_is_the_client() {
+    let mut seen = connection(vec![sight(0, exact(90), exact(10)), sight(1, exact(30), exact(70))]);
+    seen.sights[1].flags.set(Flag::SimultaneousOpen);
+    let told = split(&seen, &Order::pinned(vec![0, 1]));
+    let told: Vec<_> = told.iter().map(|one| (one.from, one.to, one.rtt, one.quality)).collect();
+    let withheld = |from, to| (from, to, None, SectionQuality::Ambiguous);
+    let [one, two] = [0, 1].map(Place::Probe);
+    assert_eq!(told, [withheld(Place::Client, one), withheld(one, two), withheld(two, Place::Server)]);
+}
+
 proptest! {
     /// Whatever the sections and whichever probes saw it, each estimate is the sum of the sections that it spans, and
     /// all of them make up the whole round trip.

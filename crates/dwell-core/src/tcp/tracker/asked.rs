@@ -11,7 +11,7 @@ const COPY: Nanos = Nanos::from_millis(10);
 
 /// An answer that took so long may be a repetition, of which the first was lost before it came here: its sender's first
 /// time-out is 1 s (RFC 6298, 2.1), and a timer may be a little early.
-pub(super) const TIMEOUT: Nanos = Nanos::from_millis(990);
+pub(in super::super) const TIMEOUT: Nanos = Nanos::from_millis(990);
 
 /// Of two that pass closer than this the second may overtake the first behind the probe. Then the answer to the first
 /// names the second, which its sender has heard by then. A server's answer to a repeated SYN and what its own timer
@@ -33,6 +33,8 @@ pub(super) struct Asked {
     stamped: bool,
     /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
     telling: bool,
+    /// Each bears a time stamp, none older than that of the one before it: what names none of them passed elsewhere.
+    ordered: bool,
     /// The last one came too long after the one before it to overtake it.
     apart: bool,
 }
@@ -47,7 +49,7 @@ pub(super) enum Which {
     Newest,
     /// One of them, and nothing tells which.
     Any,
-    /// One older than all that passed here.
+    /// One that did not pass here, older than the newest that did.
     Unseen,
     /// Something newer than all that passed here.
     Later,
@@ -71,6 +73,7 @@ impl Asked {
             repeated: false,
             stamped: value.is_some(),
             telling: value.is_some(),
+            ordered: value.is_some(),
             apart: true,
         }
     }
@@ -96,6 +99,7 @@ impl Asked {
         }
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.telling &= value.is_some_and(|value| is_newer(value, self.newest_value));
+        self.ordered &= value.is_some_and(|value| !is_newer(self.newest_value, value));
         self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
         self.newest_value = value.unwrap_or(0);
@@ -134,6 +138,11 @@ impl Asked {
         (self.count > 0).then_some(self.first)
     }
 
+    /// Whether one was sent again before this time, or may have been.
+    pub(super) fn is_repeated_by(&self, at: Nanos) -> bool {
+        self.repeated && self.newest <= at
+    }
+
     /// When the last of them was stamped, in the order of the stamps.
     pub(super) fn last(&self) -> Option<Nanos> {
         (self.count > 0).then_some(self.first.max(self.newest))
@@ -147,8 +156,11 @@ impl Asked {
         match (self.count, echo.filter(|echo| *echo != 0 || self.newest_value == 0)) {
             (0, _) => Which::Unknown,
             (_, Some(echo)) if self.telling && echo == self.newest_value && self.apart => Which::Newest,
-            (_, Some(echo)) if self.telling && is_newer(echo, self.newest_value) => Which::Later,
-            (_, Some(echo)) if self.telling && is_newer(self.first_value, echo) => Which::Unseen,
+            (_, Some(echo)) if self.ordered && is_newer(echo, self.newest_value) => Which::Later,
+            (_, Some(echo)) if self.ordered && is_newer(self.first_value, echo) => Which::Unseen,
+            (2, Some(echo)) if self.ordered && ![self.first_value, self.newest_value].contains(&echo) => {
+                Which::Unseen
+            }
             _ if self.repeated => Which::Any,
             _ => Which::Newest,
         }

@@ -60,7 +60,8 @@ impl Progress {
         let before = self.half_of(!by_client, early.echo, early.at);
         let after = if is_syn {
             self.half_of(by_client, echo(segment), segment.at)
-        } else if segment.at < early.at {
+        } else if segment.at < early.at || self.syns.is_repeated() || self.answers.is_repeated() {
+            // The ACK may be for a SYN/ACK to any of the SYNs, not heard.
             Half::Unknown
         } else if segment.payload == 0 && segment.at - early.at < TIMEOUT {
             Half::Exact(segment.at - early.at)

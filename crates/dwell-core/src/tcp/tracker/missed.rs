@@ -61,11 +61,12 @@ impl Progress {
 
     /// A single SYN makes a server send one SYN/ACK within a time-out. If there is another, a SYN was not heard, and
     /// either may be the answer to the one that was.
-    fn note_uncaused(&mut self, at: Nanos) {
+    pub(super) fn note_uncaused(&mut self, at: Nanos) {
         let since = self.syns.first().map(|syn| at - syn).filter(|since| *since < TIMEOUT);
         self.skewed |= since.is_some_and(|since| since < Nanos::ZERO);
-        if let Some(since) = since.filter(|_| !self.syns.is_repeated()) {
+        if let Some(since) = since.filter(|_| !self.syns.is_repeated_by(at)) {
             self.doubtful = true;
+            self.uncaused = true;
             if let Half::Exact(one) = self.server_half {
                 self.server_half = Half::OneOf(one.min(since), one.max(since));
             }

@@ -21,7 +21,7 @@ mod progress;
 mod table;
 mod tags;
 
-pub(super) use asked::is_newer;
+pub(super) use asked::{TIMEOUT, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 

@@ -46,6 +46,8 @@ impl Tracker {
                 progress.repeated_bare(syn);
                 self.counts.repeated_syns += 1;
             }
+            // A host that has given its ports to another connection repeats no SYN of the one before: this one is late.
+            _ if progress.previous == Some(syn.sequence) => self.counts.late += 1,
             _ if syn.sequence != progress.isn_client => {
                 self.replace(place, Progress::opened(syn), Class::Unanswered, take);
             }
@@ -152,6 +154,7 @@ impl Tracker {
                 self.counts.duplicates += 1;
             } else {
                 progress.spare_answers = progress.spare_answers.saturating_add(1);
+                progress.note_uncaused(answer.at);
                 self.counts.late += 1;
             }
             return;

@@ -16,6 +16,7 @@ impl Progress {
         };
         let trusted = |half| if self.skewed { Half::Unknown } else { half };
         let (server_half, client_half) = (trusted(self.server_half), trusted(client_half));
+        let total = if self.uncaused { Half::Unknown } else { server_half.then(client_half) };
         Handshake {
             client: self.client,
             server: self.server,
@@ -25,7 +26,7 @@ impl Progress {
             syn_at: self.syns.first(),
             server_half,
             client_half,
-            total: server_half.then(client_half),
+            total,
             ending,
             syns: self.syns.count(),
             syn_acks: self.answers.count(),
@@ -70,8 +71,10 @@ impl Progress {
             if !passed_before {
                 ended.flags.set(Flag::ClockBackwards);
             }
-            // If its echo names another SYN/ACK, that one may be the answer to another SYN.
-            let is_whole = passed_before && third.what == What::Ack && which == Which::Newest && !self.skewed;
+            // If its echo names another SYN/ACK, that one may be the answer to another SYN; or the SYN/ACK names one that
+            // was not heard.
+            let is_trusted = !self.skewed && !self.deaf;
+            let is_whole = passed_before && third.what == What::Ack && which == Which::Newest && is_trusted;
             let total =
                 if is_whole { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };
             return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };

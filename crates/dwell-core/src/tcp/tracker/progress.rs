@@ -45,6 +45,9 @@ pub(super) struct Progress {
     pub(super) deaf: bool,
     /// The SYN/ACK may repeat one that did not pass here: what follows it is not later than its answer for certain.
     pub(super) doubtful: bool,
+    /// A SYN was not heard, before the first that was or after, and the client's ACK may be for it: no time since the first
+    /// bounds both halves.
+    pub(super) uncaused: bool,
     /// Its segments contradict each other in time: no half can be trusted.
     pub(super) skewed: bool,
 }
@@ -82,6 +85,7 @@ impl Progress {
             server_heard: false,
             deaf: false,
             doubtful: true,
+            uncaused: false,
             skewed: false,
         };
         progress.note(segment);
@@ -201,7 +205,13 @@ impl Progress {
             self.answers.another(answer);
         }
         self.deaf |= self.syns.names_unseen(self.answer_echo);
+        let before = self.server_half;
         self.judge_server(answer.at, self.answer_echo);
+        // What an earlier one took stays known where nothing tells which SYN this one answers: Linux' SYN cookies change
+        // their number by the minute.
+        if matches!(before, Half::Exact(_)) && !matches!(self.server_half, Half::Exact(_)) {
+            self.server_half = before;
+        }
     }
 
     /// Whether something was sent again.

@@ -63,6 +63,26 @@ fn others_syn(at: i64) -> Segment {
     back(bare(at, TcpFlags::SYN, ISN_S, 0))
 }
 
+#[test]
+fn a_late_syn_of_the_connection_before_ends_nothing() {
+    let old = |at| Segment { sequence: ISN_C + 5_000, ..syn(at) };
+    let answer = |at| Segment { acknowledgment: ISN_C + 5_001, ..syn_ack(at) };
+    let second = 1_000_000;
+    let (told, counts) = counted(&[
+        old(0),
+        syn(400_000),
+        syn_ack(400_300),
+        old(500_000),
+        answer(500_300),
+        syn(second + 400_000),
+        syn_ack(second + 400_300),
+        ack(second + 900_000),
+    ]);
+    assert_eq!((told.len(), counts.ports_reused, counts.late), (2, 1, 2));
+    assert_eq!((told[1].syns, told[1].server_half), (2, exact(300)));
+    assert_eq!(told[1].client_half, one_of(499_700, second + 499_700));
+}
+
 fn own_syn_ack(at: i64) -> Segment {
     bare(at, TcpFlags::SYN.with(TcpFlags::ACK), ISN_C, ISN_S + 1)
 }
@@ -104,8 +124,11 @@ fn an_ack_of_a_simultaneous_open_may_be_to_a_repetition_not_seen() {
 
 #[test]
 fn a_simultaneous_open_with_repetitions_is_withheld() {
+    let withheld = (Half::Unknown, Half::Unknown, Half::Unknown);
     let told = only(&[syn(0), others_syn(50), syn(1_000_000), own_syn_ack(1_000_400), syn_ack(1_000_300)]);
-    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(halves(&told), withheld);
+    let told = only(&[syn(0), others_syn(50), syn(1_000_000), syn_ack(1_000_300), ack(1_000_450)]);
+    assert_eq!(told.client_half, Half::Unknown);
 }
 
 #[test]

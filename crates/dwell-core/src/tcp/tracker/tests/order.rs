@@ -83,3 +83,17 @@ fn a_syn_ack_that_passes_after_the_ack_may_be_the_one_answered() {
     let told = only(&[syn(0), syn(1_000_000), syn_ack(1_000_300), ack(1_007_000), syn_ack(1_006_500)]);
     assert_eq!(told.client_half, one_of(500, 6_700));
 }
+
+#[test]
+fn an_ack_before_a_syn_ack_that_names_a_syn_not_heard_tells_nothing() {
+    let early = stamped(ack(80_000), 2_080, 7);
+    let told = only(&[stamped(syn(0), 2_000, 0), early, stamped(syn_ack(80_500), 7, 2_000), request()]);
+    assert_eq!(told.total, exact(80_000));
+    let told = only(&[stamped(syn(0), 2_000, 0), early, stamped(syn_ack(80_500), 7, 1_000), request()]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+}
+
+/// The client asks.
+fn request() -> Segment {
+    stamped(with_data(ack(81_000), 320), 2_081, 7)
+}

@@ -52,6 +52,18 @@ fn of_three_syns_the_middle_one_named_proves_nothing() {
 }
 
 #[test]
+fn a_syn_between_two_named_and_not_heard_leaves_nothing() {
+    // The SYN/ACK is to it, and another, to the first or the second, may have been missed too.
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn(3 * S), 3_010, 0),
+        stamped(syn_ack(3 * S + 300), 7, 1_010),
+        stamped(ack(3 * S + 450), 3_011, 7),
+    ]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+}
+
+#[test]
 fn syns_with_one_time_stamp_are_not_told_apart() {
     let told = only(&[
         stamped(syn(0), 10, 0),
@@ -112,6 +124,27 @@ fn without_time_stamps_nothing_tells_which_syn_ack_was_answered() {
     assert_eq!(halves(&told), (exact(300), one_of(150, S + 150), one_of(450, S + 450)));
     assert_eq!((told.syn_acks, told.quality()), (2, Quality::Ambiguous));
     assert_eq!(flags(&told), [Flag::SynAckRepeated]);
+}
+
+#[test]
+fn what_a_syn_ack_took_stays_known_when_another_number_comes() {
+    // A cookie's number changes by the minute.
+    let anew = |at| Segment { sequence: syn_ack(at).sequence.wrapping_add(77), ..syn_ack(at) };
+    let answered = Segment { acknowledgment: ack(0).acknowledgment.wrapping_add(77), ..ack(S + 450) };
+    let told = only(&[syn(0), syn_ack(200), syn(S), anew(S + 300), answered]);
+    assert_eq!(halves(&told), (exact(200), exact(150), exact(350)));
+    // The newer one counts, where it is known too.
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(200), 7, 10),
+        stamped(syn(S), 1_010, 0),
+        stamped(anew(S + 300), 1_007, 1_010),
+        stamped(answered, 1_011, 1_007),
+    ]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+    // What was not known before does not become so.
+    let told = only(&[syn(0), syn(S), syn_ack(S + 200), anew(S + 300), answered]);
+    assert_eq!(told.server_half, one_of(300, S + 300));
 }
 
 #[test]
