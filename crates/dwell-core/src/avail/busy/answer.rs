@@ -1,7 +1,6 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
-use super::trial::range;
 use super::unparted::Another;
 use super::waiting::{allowed, waited};
 use crate::limit::Limit;
@@ -22,10 +21,12 @@ const IDLE: f64 = 0.1;
 impl Busy {
     pub(super) fn answer(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
-        if self.lossy > 0 {
-            report
-                .warnings
-                .push(format!("{} of {} trains lost packets, or came in another order than they were sent in, and were not used", self.lossy, self.seen));
+        for (count, what) in
+            [(self.lost, "lost packets"), (self.disordered, "came in another order than they were sent in")]
+        {
+            if count > 0 {
+                report.warnings.push(format!("{count} of {} trains {what} and were not used", self.seen));
+            }
         }
         let rate = |per_packet: f64| (per_packet * self.sending.bits() * 1e9).max(0.0);
         let span = self.sending.span.as_f64();
@@ -38,17 +39,15 @@ impl Busy {
                 .limited(Limit::TokenBucket, why);
         }
         if self.as_made() {
-            let slowest =
-                self.samples.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-            if self.lossy > 0 {
+            if self.lost > 0 {
                 let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
                 return report
                     .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                     .limited(Limit::Unstable, why);
             }
             let why = "the sender sends no faster, and what it sent came as it was sent";
-            let bound = rate(1.0 / slowest);
+            let bound = rate(self.samples.at_least().unwrap_or(0.0));
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
                 .limited(Limit::SenderLimited, why);
@@ -62,13 +61,21 @@ impl Busy {
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-        if let Some(search) = &self.trial.search {
+        let burst = self.samples.burst().map_or(0.0, |burst| rate(1.0 / burst));
+        if let Some(range) = self.trial.range(burst) {
             report.warnings.push(String::from(
                 "trains at the least that the narrow link seemed to have free were held up: the tight link is another one, or several are \
                  loaded; the range is that of a search",
             ));
+            // Where traffic comes in bursts, they may be all that held trains up while the search went on: either may be true.
+            let range = match range {
+                Finding::Value { value, low, high, unit } if self.samples.bursty() => {
+                    Finding::value(value, rate(line.free.low).min(low), rate(line.free.high).max(high), unit)
+                }
+                range => range,
+            };
             return report
-                .with(Quantity::AvailableBandwidth, range(search))
+                .with(Quantity::AvailableBandwidth, range)
                 .limited(Limit::Link, "trains faster than that are held up");
         }
         if let Some(waited) = waited(&self.samples.firsts)
@@ -91,7 +98,7 @@ impl Busy {
                 "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
             ));
         }
-        if self.bursty || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
+        if self.samples.bursty() || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
             report.warnings.push(String::from(
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));

@@ -18,6 +18,18 @@ pub(super) struct Line {
     pub(super) noise: f64,
 }
 
+impl Line {
+    /// The same of so many looks at the link. Where none of them met anything, resampling shows no doubt: traffic in
+    /// bursts longer than a train may take so much of the time and stay unseen.
+    pub(super) fn of_looks(mut self, looks: usize) -> Self {
+        if self.share.high < RESOLUTION {
+            let unseen = (UNSEEN / looks.max(1) as f64).min(1.0);
+            self.free.low = self.free.low.min(self.free.value * (1.0 - unseen));
+        }
+        self
+    }
+}
+
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.
 pub(super) type Known = (f64, f64);
 
@@ -35,8 +47,9 @@ const CONTRADICTION: f64 = 2.0;
 /// And only where it is no wider than this share of what is known.
 const SURE: f64 = 0.2;
 
-/// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence.
-const UNSEEN: f64 = 2.3;
+/// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence; and
+/// so many of all looks may meet a burst at the mean where none did.
+pub(super) const UNSEEN: f64 = 2.3;
 
 const RESAMPLES: usize = 500;
 
@@ -46,12 +59,11 @@ const SEED: u64 = 9;
 /// beginning; `None` without enough of either.
 ///
 /// Where its beginning is known, either kind of samples says how steep it is. At the pace, other loaded links part packets
-/// as well; near to what is free, the link idles where traffic pauses for longer than a train. So it is those near to what
-/// is free that count, unless trains at the pace differ as if traffic came in such bursts.
+/// as well. So it is those near to what is free that count, where there are any.
 ///
 /// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
 /// always parts, nothing shows what one of them takes.
-pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>, bursty: bool) -> Option<Line> {
+pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
     let both = [full, near].concat();
     let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {
@@ -61,7 +73,7 @@ pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>, burst
         })
     };
     let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
-    fitted(if near.is_empty() || bursty { full } else { near }, Some(known))
+    fitted(if near.is_empty() { full } else { near }, Some(known))
 }
 
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
@@ -151,16 +163,25 @@ mod tests {
         #[test]
         fn two_spacings_make_a_line(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let inputs = [own, 1.3 * own, own, 1.2 * own];
-            let line = line(&[], &samples(own, share, &inputs), None, false).unwrap();
+            let line = line(&[], &samples(own, share, &inputs), None).unwrap();
             prop_assert!((line.own.value / own - 1.0).abs() < 1e-6, "{line:?}");
             prop_assert!((line.share.value - share).abs() < 1e-6, "{line:?}");
         }
 
         #[test]
+        fn where_nothing_was_met_a_burst_may_have_been_missed(own in 1e3..1e6f64, looks in 5usize..100) {
+            let idle = line(&[], &samples(own, 0.0, &[own; 5]), Some((own, own * 1e-6))).unwrap();
+            let half = line(&[], &samples(own, 0.5, &[own; 5]), Some((own, own * 1e-6))).unwrap();
+            let told = idle.of_looks(looks);
+            prop_assert!(told.free.low * own <= 1.0 - UNSEEN / looks as f64 + 1e-9 && told.free.value == idle.free.value);
+            prop_assert_eq!(half.of_looks(looks), half);
+        }
+
+        #[test]
         fn one_spacing_needs_to_know_its_beginning(own in 1e3..1e6f64, share in 0.0..0.95f64) {
             let one = samples(own, share, &[own; 5]);
-            prop_assert!(line(&[], &one, None, false).is_none());
-            let line = line(&[], &one, Some((own, own * 1e-3)), false).unwrap();
+            prop_assert!(line(&[], &one, None).is_none());
+            let line = line(&[], &one, Some((own, own * 1e-3))).unwrap();
             prop_assert!((line.share.value - share).abs() < 1e-2, "{line:?}");
         }
     }

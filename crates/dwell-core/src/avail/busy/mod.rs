@@ -68,10 +68,10 @@ pub struct Busy {
     /// were sent a second time.
     planned: Option<usize>,
     again: bool,
-    /// Traffic was seen to come in bursts.
-    bursty: bool,
     fall: Option<Fall>,
-    lossy: usize,
+    /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
+    lost: usize,
+    disordered: usize,
     seen: usize,
     vantage: Vantage,
 }
@@ -91,9 +91,9 @@ impl Busy {
             trial: Trial::default(),
             planned: None,
             again: false,
-            bursty: false,
             fall: None,
-            lossy: 0,
+            lost: 0,
+            disordered: 0,
             seen: 0,
             vantage: Vantage::Capture,
         }
@@ -116,7 +116,8 @@ impl Method for Busy {
         if spacings(observation).is_none()
             && !(passed.len() == observation.fates.len() && sample::at_once(&passed))
         {
-            self.lossy += 1;
+            let whole = passed.len() == observation.fates.len();
+            *(if whole { &mut self.disordered } else { &mut self.lost }) += 1;
             return;
         }
         if vantage(observation) == Vantage::Application {

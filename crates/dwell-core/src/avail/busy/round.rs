@@ -29,6 +29,10 @@ const NEARER: f64 = 0.95;
 const NARROW: f64 = 0.2;
 const MOST: usize = 8;
 
+/// Spacings one after another at which the link idled, though what came before let expect that they were short enough: by
+/// chance one may; of more than so many it is the load that has changed.
+const SLACK: usize = 1;
+
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
 
@@ -61,7 +65,7 @@ impl Busy {
         match self.round {
             Round::Pace(0) => self.pace(BURST),
             Round::Pace(packets)
-                if self.samples.bursts.is_empty() && self.lossy < self.seen && packets < LONGEST =>
+                if self.samples.bursts.is_empty() && self.unread() < self.seen && packets < LONGEST =>
             {
                 self.pace(packets * LONGER)
             }
@@ -79,13 +83,13 @@ impl Busy {
             Round::Deep => end,
             Round::Full if self.samples.bursty() => self.more(0),
             Round::Full => self.nearer(0),
+            // The trains at the pace, which count then, are too few to have met both bursts and what lies between.
+            Round::Nearer(step) if step < MOST && (self.samples.bursty() || self.samples.slack() > SLACK) => {
+                self.more(step)
+            }
             Round::Nearer(step) if step < OVERLOAD.len() => self.nearer(step),
-            Round::Nearer(step) if step < MOST && !self.narrow() => {
-                if self.samples.bursty() {
-                    self.more(step)
-                } else {
-                    self.nearer(step)
-                }
+            Round::Nearer(step) if step < MOST && (self.samples.slack() > 0 || !self.narrow()) => {
+                self.nearer(step)
             }
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
@@ -97,6 +101,11 @@ impl Busy {
             Round::Test => self.searched().map_or(end, |rate| self.test(rate, FLEET)),
             Round::Over => end,
         }
+    }
+
+    /// Trains that are of no use.
+    const fn unread(&self) -> usize {
+        self.lost + self.disordered
     }
 
     /// Whether the interval is narrow enough.
@@ -133,14 +142,14 @@ impl Busy {
     /// A burst that would empty a token bucket, while there are packets left.
     fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
         // Where packets were lost, so that nothing else can be told, as many as all others.
-        let least = if self.lossy > 0 { self.config.packets } else { DEEP };
+        let least = if self.lost > 0 { self.config.packets } else { DEEP };
         let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
         (Round::Deep, Some(self.sending.bursts(packets, 1)))
     }
 
     /// More trains at the pace, as many as would have come at other spacings.
     fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
-        self.bursty = true;
+        self.samples.bursts_seen = true;
         self.full(Round::More(step + 1), |plan| plan.near.iter().sum())
     }
 

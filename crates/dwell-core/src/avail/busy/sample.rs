@@ -43,9 +43,10 @@ impl Sample {
         let gaps = to.checked_sub(from).filter(|gaps| *gaps > 0)? as f64;
         let output = (passed[to].came - passed[from].came) / gaps;
         let input = ((passed[to].sent - passed[from].sent) / gaps).max(1.0);
-        let squares: f64 =
-            passed[from..=to].windows(2).map(|two| (two[1].came - two[0].came - output).powi(2)).sum();
-        let scatter = squares / (gaps - 1.0).max(1.0) / gaps;
+        // By how one gap differs from the next: what comes and goes for longer than that is not their scatter.
+        let steps =
+            passed[from..=to].windows(3).map(|three| three[2].came - 2.0 * three[1].came + three[0].came);
+        let scatter = steps.map(|step| step.powi(2)).sum::<f64>() / 2.0 / (gaps - 1.0).max(1.0) / gaps;
         let blur = if bunched { output / gaps } else { 0.0 };
         (output > 0.0).then_some(Self { input, output, gaps, blur, scatter })
     }
@@ -57,10 +58,31 @@ pub(super) fn at_once(passed: &[Passed]) -> bool {
 }
 
 /// So many times the scatter of single gaps: what lies beyond is of traffic that comes and goes for longer than a train.
-const BURSTY: f64 = 4.0;
+const BURSTY: f64 = 3.0;
+
+/// Slower trains must have met so much more load, as a share of the link and in standard errors of their single gaps.
+const HEAVIER: f64 = 0.1;
+const SURELY: f64 = 3.0;
+
+/// Whether trains kept the link busy: at the mean they came further apart than they were sent.
+pub(super) fn busy(samples: &[Sample]) -> bool {
+    samples.iter().map(|sample| sample.output - sample.input).sum::<f64>() > 0.0
+}
+
+/// Whether `slower` trains met more load than those at the pace, on a link that takes `own` a packet. Of traffic that
+/// holds still they never do: the more packets come at once, the more every loaded link parts them.
+pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
+    let load = |samples: &[Sample]| {
+        let loads: Vec<f64> = samples.iter().map(|sample| (sample.output - own) / sample.input).collect();
+        let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter / sample.input.powi(2)).collect();
+        Some((mean(&loads)?, mean(&scatter)? / samples.len() as f64))
+    };
+    let (Some((more, doubt)), Some((less, other))) = (load(slower), load(paced)) else { return false };
+    more - less > HEAVIER.max(SURELY * (doubt + other).sqrt())
+}
 
 /// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
-pub(super) fn bursty<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
+pub(super) fn differ<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
     let (mut between, mut within) = (0.0, 0.0);
     for samples in spacings {
         let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
@@ -80,6 +102,24 @@ mod tests {
     fn train(stamps: &[f64]) -> Vec<Passed> {
         let passed = |(i, came): (usize, &f64)| Passed { number: i, sent: 10.0 * i as f64, came: *came };
         stamps.iter().enumerate().map(passed).collect()
+    }
+
+    fn met(own: f64, load: f64, input: f64) -> Sample {
+        Sample { input, output: own + load * input, gaps: 15.0, blur: 0.0, scatter: 100.0 }
+    }
+
+    #[test]
+    fn slower_trains_never_meet_more_of_what_holds_still() {
+        let (own, paced) = (120.0, [met(120.0, 0.3, 100.0); 3]);
+        assert!(!heavier(&[met(own, 0.38, 150.0); 3], &paced, own));
+        assert!(heavier(&[met(own, 0.9, 150.0); 3], &paced, own));
+        assert!(!heavier(&[met(own, 0.1, 150.0); 3], &paced, own));
+        assert!(!heavier(&[met(own, 0.9, 150.0)], &[], own));
+    }
+
+    #[test]
+    fn a_link_is_busy_while_trains_grow() {
+        assert!(busy(&[met(120.0, 0.5, 200.0); 2]) && !busy(&[met(120.0, 0.5, 300.0); 2]) && !busy(&[]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What trains showed so far, and what it says of the link.
 
 use super::line::{self, Known, Line};
-use super::sample::{Sample, bursty};
+use super::sample::{Sample, busy, differ, heavier};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
@@ -32,6 +32,8 @@ pub(super) struct Samples {
     made: Vec<f64>,
     /// Of trains at the pace.
     pub(super) full: Vec<Sample>,
+    /// Traffic was seen to come in bursts, which it may not do all the time.
+    pub(super) bursts_seen: bool,
     /// Of trains nearer to what is free, spacing by spacing.
     pub(super) near: Vec<Vec<Sample>>,
     /// Departure and apparent delay of first packets, nanoseconds.
@@ -102,13 +104,36 @@ impl Samples {
     }
 
     pub(super) fn line(&self) -> Option<Line> {
-        let (last, before) =
-            self.near.split_last().map_or((&[][..], &[][..]), |(last, before)| (last, before));
-        // Trains that were, as the last tell, too slow to keep the link busy say nothing.
+        // Trains that were, as the last tell, too slow to keep the link busy say nothing; nor do those of a spacing that
+        // shows it itself.
         let least = self.pace()? / (1.0 - self.share()).max(f64::MIN_POSITIVE);
-        let kept = before.iter().flatten().filter(|sample| sample.input < least);
-        let near: Vec<Sample> = kept.chain(last).copied().collect();
-        line::line(&self.full, &near, self.own(), self.bursty())
+        let last = self.near.len().saturating_sub(1);
+        let kept = |(round, sample): &(usize, &Sample)| *round == last || sample.input < least;
+        let alone = self.alone().is_some();
+        let rounds = self.near.iter().enumerate().filter(|(_, near)| !alone || busy(near));
+        let near = rounds.flat_map(|(round, near)| near.iter().map(move |sample| (round, sample)));
+        let near: Vec<Sample> = near.filter(kept).map(|(_, sample)| *sample).collect();
+        let looks = self.bursts.len() + self.full.len() + near.len();
+        let line = if self.bursty() {
+            // Faster than what it carries by itself, trains keep a link busy between bursts too.
+            let pace = self.pace()?;
+            let faster = self.near.iter().flatten().filter(|sample| sample.input < pace);
+            line::line(
+                &[self.full.as_slice(), &faster.copied().collect::<Vec<_>>()].concat(),
+                &[],
+                self.own(),
+            )
+        } else {
+            line::line(&self.full, &near, self.own())
+        };
+        Some(line?.of_looks(looks))
+    }
+
+    /// Of how many spacings, up to the last, trains were too slow to keep the link busy, so that they say no more than that
+    /// it has so much free.
+    pub(super) fn slack(&self) -> usize {
+        let alone = self.alone().is_some();
+        self.near.iter().rev().take_while(|near| alone && !busy(near)).count()
     }
 
     /// Trains that should have been `gap` apart came as they were sent, and that was slower: the sender makes no faster
@@ -118,14 +143,84 @@ impl Samples {
             && strain::verdict(&self.full, 0.0) == Verdict::Below
     }
 
-    /// Whether traffic comes in bursts longer than a train. It is told only where L / C is known, and no other link is
-    /// known to be loaded.
+    /// What is free at the least, packets of ours a nanosecond, where trains came as they were sent: their rate, less what of them
+    /// may have waited unseen. A link that sends `own` a packet and has A free lengthens a train that comes every g by
+    /// s = own (1 / g - A), so A = 1 / g - s / own: `s` is what these few trains allow, and `own` at most their pace. And where
+    /// nothing at all came between their packets, a few may have in that time.
+    pub(super) fn at_least(&self) -> Option<f64> {
+        let slowest = self.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
+        let watched: f64 = self.full.iter().map(|sample| sample.input * sample.gaps).sum();
+        let hidden = strain::highest(&self.full)? / self.pace()?;
+        Some((1.0 / slowest - hidden.max(line::UNSEEN / watched)).max(0.0))
+    }
+
+    /// L / C of a link beside which no other is known to be loaded.
+    fn alone(&self) -> Option<f64> {
+        self.own().filter(|_| self.another().is_none()).map(|(own, _)| own)
+    }
+
+    /// Whether traffic comes in bursts longer than a train. It is told only of a link that is loaded alone.
     pub(super) fn bursty(&self) -> bool {
-        let near = self.near.iter().map(Vec::as_slice);
-        self.own().is_some() && self.another().is_none() && bursty(near.chain([self.full.as_slice()]))
+        let Some(own) = self.alone() else { return self.bursts_seen };
+        let near = || self.near.iter().map(Vec::as_slice);
+        self.bursts_seen
+            || differ(near().chain([self.full.as_slice()]))
+            || near().any(|near| heavier(near, &self.full, own))
     }
 }
 
 fn gaps(passed: &[Passed]) -> Vec<f64> {
     passed.windows(2).map(|two| two[1].came - two[0].came).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::avail::chance::exponential;
+    use crate::stats::bootstrap::Indices;
+    use crate::unit::Nanos;
+
+    const OWN: f64 = 1e3;
+
+    /// A train of 24 packets, `gap` apart, over a link that sends one in 1,000 ns, of which Poisson traffic of such packets takes
+    /// `load`.
+    fn train(chance: &mut Indices, load: f64, gap: f64) -> Sample {
+        let (packets, warmed) = (24, 300.0 * OWN);
+        let (mut at, mut work, mut left) = (0.0, 0.0_f64, Vec::new());
+        let mut other = 0.0;
+        for packet in 0..packets {
+            let due = warmed + f64::from(packet) * gap;
+            while other < due {
+                work = (work - (other - at)).max(0.0) + OWN;
+                at = other;
+                other += exponential(chance, Nanos::from_f64(OWN / load)).as_f64();
+            }
+            work = (work - (due - at)).max(0.0) + OWN;
+            at = due;
+            left.push(due + work);
+        }
+        let gaps = f64::from(packets - 1);
+        Sample { input: gap, output: (left[23] - left[0]) / gaps, gaps, blur: 0.0, scatter: 0.0 }
+    }
+
+    #[test]
+    fn ten_trains_that_pass_by_chance_bound_no_more_than_is_free() {
+        let (load, mut chance) = (0.6, Indices::new(7));
+        let free = (1.0 - load) / OWN;
+        // A little faster than what is free, which ten trains cannot tell.
+        let gap = 1.0 / (free * 1.03);
+        let burst = Sample { input: 1.0, output: OWN, gaps: 10.0, blur: 0.0, scatter: 0.0 };
+        let (mut passed, mut wrong) = (0, 0);
+        for _ in 0..400 {
+            let full: Vec<Sample> = (0..10).map(|_| train(&mut chance, load, gap)).collect();
+            if strain::verdict(&full, 0.0) != Verdict::Below {
+                continue;
+            }
+            let samples = Samples { full, bursts: vec![burst], ..Samples::default() };
+            passed += 1;
+            wrong += usize::from(samples.at_least().unwrap() > free);
+        }
+        assert!(passed > 50, "{passed}");
+        assert!(wrong * 20 <= passed, "{wrong} of {passed}");
+    }
 }

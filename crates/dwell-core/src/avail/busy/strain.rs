@@ -2,6 +2,7 @@
 
 use super::super::search::Verdict;
 use super::sample::Sample;
+use crate::stats::bootstrap::small_sample_factor;
 use crate::stats::quantile::{mean, standard_deviation};
 
 /// So many standard errors of strain mean that a fleet is held up, and so many or fewer that it is not.
@@ -18,20 +19,39 @@ const STAMP: f64 = 2e3;
 /// it ends so many standard deviations of the cross traffic's work above at the mean, sqrt(2 / pi).
 const WALK: f64 = 0.8;
 
-/// Whether a fleet of one rate was held up, where the cross traffic's work is as [`Line::noise`](super::line::Line) says.
-pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
-    let strains: Vec<f64> = fleet.iter().map(|sample| sample.output / sample.input - 1.0).collect();
-    let (Some(held), Some(spread)) = (mean(&strains), standard_deviation(&strains)) else {
-        // Nothing came through whole.
-        return Verdict::Above;
-    };
+/// Standard errors of a normal distribution that hold 95 % of it.
+const NORMAL: f64 = 1.96;
+
+/// Standard error of the mean strain of a fleet of one rate: by what its trains differ, so what the load did meanwhile. `None` of
+/// no trains.
+pub(super) fn doubt(fleet: &[Sample]) -> Option<f64> {
+    let strains: Vec<f64> = fleet.iter().map(strain).collect();
+    Some(standard_deviation(&strains)? / (strains.len().saturating_sub(1).max(1) as f64).sqrt())
+}
+
+/// By how much of itself a train came longer than it was sent.
+fn strain(sample: &Sample) -> f64 {
+    sample.output / sample.input - 1.0
+}
+
+/// The strain that a fleet may show whose rate is free.
+pub(super) fn allowed(fleet: &[Sample], noise: f64) -> f64 {
     let walk = |sample: &Sample| {
         let lasting = sample.input * sample.gaps;
         WALK * (noise / lasting).sqrt() + STAMP / lasting + sample.blur / sample.input
     };
     let walks: Vec<f64> = fleet.iter().map(walk).collect();
-    let allowed = NONE.max(mean(&walks).unwrap_or(0.0));
-    let error = spread / (strains.len().saturating_sub(1).max(1) as f64).sqrt();
+    NONE.max(mean(&walks).unwrap_or(0.0))
+}
+
+/// Whether a fleet of one rate was held up, where the cross traffic's work is as [`Line::noise`](super::line::Line) says.
+pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
+    let strains: Vec<f64> = fleet.iter().map(strain).collect();
+    let (Some(held), Some(error)) = (mean(&strains), doubt(fleet)) else {
+        // Nothing came through whole.
+        return Verdict::Above;
+    };
+    let allowed = allowed(fleet, noise);
     if held > allowed + HELD_UP * error {
         Verdict::Above
     } else if held <= allowed + FREE * error {
@@ -39,6 +59,16 @@ pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
     } else {
         Verdict::Grey
     }
+}
+
+/// The most by which trains of one rate may be held up at the mean: so many are few, and what cross traffic did between their
+/// packets is not what it does at other times. `None` of fewer than two.
+pub(super) fn highest(fleet: &[Sample]) -> Option<f64> {
+    let strains: Vec<f64> = fleet.iter().map(strain).collect();
+    if strains.len() < 2 {
+        return None;
+    }
+    Some(mean(&strains)? + NORMAL * small_sample_factor(strains.len()) * doubt(fleet)?)
 }
 
 #[cfg(test)]
@@ -54,6 +84,17 @@ mod tests {
             scatter: 0.0,
         };
         strains.iter().map(of).collect()
+    }
+
+    #[test]
+    fn few_trains_that_differ_may_be_held_up_by_more_than_they_show() {
+        let even = highest(&fleet(&[0.01; 10])).unwrap();
+        assert!((even - 0.01).abs() < 1e-9, "{even}");
+        // Standard error 0.1 / sqrt(10) at the mean of 0, Student's 2.26 and a little for ten.
+        let uneven: Vec<f64> = (0..10).map(|i| if i % 2 == 0 { 0.1 } else { -0.1 }).collect();
+        let uneven = highest(&fleet(&uneven)).unwrap();
+        assert!((0.07..0.09).contains(&uneven), "{uneven}");
+        assert_eq!(highest(&fleet(&[0.0])), None);
     }
 
     #[test]
