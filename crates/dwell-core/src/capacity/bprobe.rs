@@ -11,9 +11,10 @@
 
 use super::pair::{Pair, merged, stamps};
 use crate::avail::stream::{shape, vantage};
+use crate::capacity::by_a_clock;
 use crate::gap;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report};
 use crate::train::{Departure, Fate, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -139,7 +140,7 @@ impl Method for Bprobe {
         let pairs: Vec<Pair> = self.phases.iter().flatten().copied().collect();
         let report = Report::new(Self::NAME, stamps(&pairs));
         let finding = match (merged(&pairs), self.intersection()) {
-            (None, Some((low, high))) => Finding::value(f64::midpoint(low, high), low, high, Unit::Bps),
+            (None, Some((low, high))) => by_a_clock(f64::midpoint(low, high), low, high, &self.facts),
             (Some(why), _) => Finding::unmeasurable(why),
             (None, None) => Finding::unmeasurable("packets of different sizes agree on no rate"),
         };

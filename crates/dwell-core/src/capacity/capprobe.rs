@@ -9,8 +9,9 @@
 
 use super::pair::{Pair, merged, pair, stamps, unskewed};
 use crate::avail::chance::exponential;
+use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report};
 use crate::stats::bootstrap::Indices;
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
@@ -169,7 +170,7 @@ impl Method for Capprobe {
         let mut report = Report::new(Self::NAME, stamps(&self.seen));
         if let Some(rate) = self.agreed() {
             let ends = self.best.map(|best| best.map_or(rate, |best| best.rate));
-            let finding = Finding::value(rate, ends[0], ends[1], Unit::Bps);
+            let finding = by_a_clock(rate, ends[0], ends[1], &self.facts);
             return report.with(Quantity::NarrowLinkCapacity, finding);
         }
         // Of a record of other trains, or where it gave up: the least sum of all, if there is any.
@@ -190,6 +191,6 @@ impl Method for Capprobe {
             "capprobe did not converge: after {} pairs no two runs agreed on pairs that nothing held up",
             self.seen.len()
         ));
-        report.with(Quantity::NarrowLinkCapacity, Finding::value(least.rate, low, high, Unit::Bps))
+        report.with(Quantity::NarrowLinkCapacity, by_a_clock(least.rate, low, high, &self.facts))
     }
 }

@@ -26,8 +26,19 @@ pub use spared::SparedRuns;
 
 use crate::avail::stream::{occupied, shape, vantage};
 use crate::gap;
-use crate::train::Observation;
+use crate::report::{Finding, Unit};
+use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD, Nanos};
+
+/// By how much two clocks may run at different rates without anybody knowing.
+const CLOCK_RATE_DOUBT: f64 = 200e-6;
+
+/// A rate that pairs of full packets told, with what the receiver's clock leaves open: its tick, and its own rate.
+fn by_a_clock(value: f64, low: f64, high: f64, facts: &PathFacts) -> Finding {
+    let tick = facts.resolution.as_f64().max(0.0) * value / 1e9 / occupied(facts.max_size);
+    let open = CLOCK_RATE_DOUBT + tick;
+    Finding::value(value, low * (1.0 - open), high * (1.0 + open), Unit::Bps)
+}
 
 /// The rate at which each packet of a train sent back to back came behind the one before it, in bits per second; without
 /// those that came at once.

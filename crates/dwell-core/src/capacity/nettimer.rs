@@ -10,8 +10,9 @@
 
 use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
 use crate::avail::stream::occupied;
+use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report};
 use crate::stats::Estimate;
 use crate::stats::bootstrap::interval;
 use crate::train::{Observation, PathFacts};
@@ -118,7 +119,7 @@ impl Method for Nettimer {
         let found = interval(&samples, RESAMPLES, self.config.seed, |samples| self.weightiest(samples));
         let finding = match (merged(&self.pairs), found) {
             (Some(why), _) => Finding::unmeasurable(why),
-            (None, Some(Estimate { value, low, high })) => Finding::value(value, low, high, Unit::Bps),
+            (None, Some(Estimate { value, low, high })) => by_a_clock(value, low, high, &self.facts),
             (None, None) => Finding::unmeasurable("no pair came slower than it was sent"),
         };
         report.with(Quantity::NarrowLinkCapacity, finding)

@@ -9,8 +9,9 @@
 use super::modes::{Mode, modes};
 use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
 use crate::avail::stream::occupied;
+use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report};
 use crate::stats::quantile::{median, quartiles};
 use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Nanos};
@@ -97,10 +98,8 @@ impl Method for PacketPair {
             let why = why.unwrap_or_default();
             return report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
         };
-        let mut report = report.with(
-            Quantity::NarrowLinkCapacity,
-            Finding::value(mode.middle(), mode.low, mode.high, Unit::Bps),
-        );
+        let mut report = report
+            .with(Quantity::NarrowLinkCapacity, by_a_clock(mode.middle(), mode.low, mode.high, &self.facts));
         if found.len() > 1 {
             let told: Vec<String> = found
                 .iter()

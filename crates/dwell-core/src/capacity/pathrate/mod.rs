@@ -16,11 +16,16 @@ mod phases;
 
 use super::modes::{Mode, modes};
 use crate::avail::stream::{occupied, shape, spacings, vantage};
+use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::report::{Finding, Quantity, Report, Vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
 use phases::{Phase, Spread};
+
+/// So many rates at either end count for nothing: of the first trains, and of the long ones (as 2.4.1 has it).
+const OUTER_FIRST: usize = 5;
+const OUTER_LONG: usize = 10;
 
 /// How `pathrate` probes.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -106,7 +111,7 @@ impl Pathrate {
 
     /// The first trains' mean and spread.
     fn spread(&self) -> Option<Spread> {
-        Spread::of(&self.first)
+        Spread::of(&self.first, OUTER_FIRST)
     }
 
     /// Whether the first trains agree so well that their mean is the answer.
@@ -126,7 +131,7 @@ impl Pathrate {
             let best = found.iter().max_by(|a, b| merit(a).total_cmp(&merit(b)))?;
             return Some((best.middle(), best.low, best.high));
         }
-        let spread = Spread::of(&self.long)?;
+        let spread = Spread::of(&self.long, OUTER_LONG)?;
         Some((spread.mean, spread.mean - spread.deviation, spread.mean + spread.deviation))
     }
 
@@ -138,17 +143,17 @@ impl Pathrate {
             ));
         }
         if let Some(Spread { mean, bin, .. }) = self.spread().filter(|_| self.quick()) {
-            return Finding::value(mean, mean - bin / 2.0, mean + bin / 2.0, Unit::Bps);
+            return by_a_clock(mean, mean - bin / 2.0, mean + bin / 2.0, &self.facts);
         }
         let Some((rate, _, _)) = self.dispersion_rate() else {
             return Finding::unmeasurable("too few trains came through whole");
         };
         let above = self.modes(&self.pairs).into_iter().filter(|mode| mode.high > rate);
         match above.max_by(|a, b| merit(a).total_cmp(&merit(b))) {
-            Some(mode) => Finding::value(mode.middle(), mode.low, mode.high, Unit::Bps),
+            Some(mode) => by_a_clock(mode.middle(), mode.low, mode.high, &self.facts),
             None => {
                 let half = self.spread().map_or(0.0, |spread| spread.bin / 2.0);
-                Finding::value(rate, rate - half, rate + half, Unit::Bps)
+                by_a_clock(rate, rate - half, rate + half, &self.facts)
             }
         }
     }
@@ -194,7 +199,7 @@ impl Method for Pathrate {
     fn report(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
         let rate = match self.dispersion_rate() {
-            Some((rate, low, high)) => Finding::value(rate, low, high, Unit::Bps),
+            Some((rate, low, high)) => by_a_clock(rate, low, high, &self.facts),
             None if self.quick() => Finding::unmeasurable("short trains agreed: no long ones were sent"),
             None => Finding::unmeasurable("too few long trains came through whole"),
         };

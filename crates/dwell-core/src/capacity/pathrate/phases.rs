@@ -38,12 +38,12 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// As in pathrate 2.4.1: of more than thirty, the mean and deviation without the five least and the five greatest, and the
+    /// As in pathrate 2.4.1: of more than thirty, the mean and deviation without so many least and so many greatest, and the
     /// range without a tenth at either end. A window is an eighth of the range, or a quarter where the range is below 1 Mb/s.
-    pub(super) fn of(rates: &[f64]) -> Option<Self> {
+    pub(super) fn of(rates: &[f64], outer: usize) -> Option<Self> {
         let rates = sorted(rates);
         let (middle, outliers) = if rates.len() > 30 {
-            (&rates[5..rates.len() - 5], rates.len() / 10)
+            (&rates[outer..rates.len() - outer], rates.len() / 10)
         } else {
             (rates.as_slice(), 0)
         };

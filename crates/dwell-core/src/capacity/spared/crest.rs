@@ -30,14 +30,21 @@ const AROUND: RangeInclusive<f64> = 0.75..=1.02;
 const LATE: f64 = 4.0;
 
 /// What short runs say counts most: longer ones, that all have others in them, agree as well. Of a train that was cut that
-/// is clear where it was so by no more than this share of the time that one, two or three packets need.
-const FEW: f64 = 3.0;
-const CLOSELY: f64 = 1.1;
+/// is clear where the last of one, two or three packets had no more than this share of a packet's time to spare.
+const FEW: usize = 3;
+const CLOSELY: f64 = 0.1;
+
+/// So many standard deviations between the shares of two packets and of longer runs that agree are no chance.
+const NO_CHANCE: f64 = 2.5;
 
 /// Whatever lies farther from a crest than this share of it is another one.
 const APART: f64 = 0.08;
 
 const RESAMPLES: usize = 200;
+
+/// What has no more than so many nats less for it than the best is in the interval: half of the 3.84 by which twice a
+/// likelihood's logarithm falls from its crest to the ends of an interval of 95 %.
+const LIKELY: f64 = 1.92;
 
 /// The slope that most speaks for.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -53,24 +60,30 @@ pub(super) struct Crest {
     pub(super) lead: f64,
     /// Share of the short runs that agree on it: the longer ones may agree on what others made of all of them.
     pub(super) untouched: f64,
+    /// Whether two packets agree on it less often than longer runs do. Nothing that is true of the link does that: what
+    /// spares a run spares its parts.
+    pub(super) woven: bool,
     /// How far trains that agree are apart, as a share of a packet's time, where marks were widened for that.
     pub(super) scatter: f64,
 }
 
 impl Mark {
+    fn middle(&self) -> f64 {
+        f64::midpoint(self.low, self.high)
+    }
+
     /// Nats that it is worth: what touched trains say lies anywhere, so a narrow interval says more than a wide one.
     fn weight(&self) -> f64 {
-        let middle = f64::midpoint(self.low, self.high);
-        let worth = (1.0 + UNTOUCHED * middle / (self.high - self.low)).ln();
+        let worth = (1.0 + UNTOUCHED * self.middle() / (self.high - self.low)).ln();
         let trust = (1.0 + LATE * self.late).powi(-2) / self.packets.max(1) as f64;
         if worth.is_finite() { trust * worth } else { 0.0 }
     }
 
-    /// Whether it is a run of few packets, if these need so long; of a cut one, whether it tells of the last of them.
-    fn is_short(&self, slope: f64) -> bool {
-        let Some(room) = self.room else { return self.packets == 1 };
-        let packets = (room / slope).floor();
-        (1.0..=FEW).contains(&packets) && room / slope <= CLOSELY * packets
+    /// How many packets it tells of, if they need so long; of a train that was cut, where the last of them had little time to spare.
+    fn packets(&self, slope: f64) -> Option<usize> {
+        let Some(room) = self.room else { return Some(self.packets) };
+        let packets = room / slope;
+        (packets >= 1.0 && packets.fract() <= CLOSELY).then_some(packets as usize)
     }
 
     fn holds(&self, slope: f64) -> bool {
@@ -78,21 +91,33 @@ impl Mark {
     }
 }
 
-/// The stretch with the greatest weight that `fits`: weight and ends.
-fn highest(marks: &[Mark], fits: impl Fn(f64) -> bool) -> Option<(f64, f64, f64)> {
+/// The stretches between the marks' ends: the weight of the marks that hold each, and its ends.
+fn stretches(marks: &[Mark]) -> Vec<(f64, f64, f64)> {
     let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight())];
     let mut ends: Vec<(f64, f64)> = marks.iter().flat_map(ends).filter(|end| end.1 != 0.0).collect();
     // Where one ends at which another begins, both hold it.
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let mut sum = 0.0;
-    let mut best: Option<(f64, f64, f64)> = None;
-    for two in ends.windows(2) {
+    let stretch = |two: &[(f64, f64)]| {
         sum += two[0].1;
-        if best.is_none_or(|(most, ..)| sum > most) && fits(f64::midpoint(two[0].0, two[1].0)) {
-            best = Some((sum, two[0].0, two[1].0));
-        }
-    }
-    best
+        (sum, two[0].0, two[1].0)
+    };
+    ends.windows(2).map(stretch).collect()
+}
+
+/// The stretch with the greatest weight that `fits`.
+fn highest(marks: &[Mark], fits: impl Fn(f64) -> bool) -> Option<(f64, f64, f64)> {
+    let fitting = stretches(marks).into_iter().filter(|(_, low, high)| fits(f64::midpoint(*low, *high)));
+    fitting.reduce(|best, other| if other.0 > best.0 { other } else { best })
+}
+
+/// All that has nearly as much for it as `most`, which lies within `low` and `high`.
+fn likely(marks: &[Mark], (most, low, high): (f64, f64, f64), fits: impl Fn(f64) -> bool) -> (f64, f64) {
+    let near = |(weight, low, high): &(f64, f64, f64)| {
+        *weight > most - LIKELY && low < high && fits(f64::midpoint(*low, *high))
+    };
+    let near = stretches(marks).into_iter().filter(near);
+    near.fold((low, high), |(least, most), (_, low, high)| (least.min(low), most.max(high)))
 }
 
 /// The second lowest end of those that did not wait.
@@ -113,6 +138,25 @@ fn fits(slope: f64, floor: Option<f64>, range: &RangeInclusive<f64>) -> bool {
     range.contains(&slope) && floor.is_none_or(|floor| AROUND.contains(&(slope / floor)))
 }
 
+/// Whether of marks that did not wait those of two packets hold a slope less often than longer ones.
+fn woven(marks: &[Mark], slope: f64) -> bool {
+    let (mut short, mut long) = ([0.0, 0.0], [0.0, 0.0]);
+    for mark in marks.iter().filter(|mark| mark.late <= PROMPT) {
+        let side = match mark.packets(slope) {
+            None => continue,
+            Some(1) => &mut short,
+            Some(_) => &mut long,
+        };
+        // A hold tells of that gap in which it cuts, and meets one that others widened so much sooner.
+        let wide = if mark.room.is_none() && mark.packets == 1 { mark.middle() / slope } else { 1.0 };
+        side[0] += 1.0 / wide.max(1.0);
+        side[1] += f64::from(u8::from(mark.holds(slope)));
+    }
+    let all = (short[1] + long[1]) / (short[0] + long[0]);
+    let deviation = (all * (1.0 - all) * (1.0 / short[0] + 1.0 / long[0])).sqrt();
+    long[1] / long[0] - short[1] / short[0] > NO_CHANCE * deviation
+}
+
 /// The crest of all marks within `range`.
 pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> Option<Crest> {
     let floor = floor(marks);
@@ -122,11 +166,13 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
     let middle = |marks: &[Mark]| highest(marks, around).map(|(_, low, high)| f64::midpoint(low, high));
     let trains = marks.iter().filter(|mark| mark.weight() > 0.0 && mark.holds(value)).count();
     let drawn = interval(marks, RESAMPLES, seed, middle)?;
+    let (low, high) = likely(marks, (score, low, high), around);
     let slope = Estimate { value, low: drawn.low.min(low), high: drawn.high.max(high) };
     let total: f64 = marks.iter().map(Mark::weight).sum();
     let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART)
         .map_or(0.0, |rival| rival.0);
-    let short: Vec<&Mark> = marks.iter().filter(|mark| mark.late <= PROMPT && mark.is_short(value)).collect();
+    let is_short = |mark: &&Mark| mark.packets(value).is_some_and(|packets| packets <= FEW);
+    let short: Vec<&Mark> = marks.iter().filter(|mark| mark.late <= PROMPT).filter(is_short).collect();
     let agreeing = short.iter().filter(|mark| mark.holds(value)).count();
     Some(Crest {
         slope: slope.widened(small_sample_factor(trains).min(10.0)),
@@ -135,6 +181,7 @@ pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> O
         trains,
         lead: score - rival,
         untouched: agreeing as f64 / short.len().max(1) as f64,
+        woven: woven(marks, value),
         scatter: 0.0,
     })
 }
@@ -160,6 +207,25 @@ mod tests {
         assert_eq!(crest.trains, 3);
         assert!(crest.lead > 0.7 && crest.share > 0.7, "{crest:?}");
         assert_eq!(super::crest(&[], &EVERYWHERE, 1), None);
+    }
+
+    #[test]
+    fn longer_runs_that_agree_where_two_packets_do_not_are_woven() {
+        // Each packet takes 1, and of two packets or of five, so many of forty are as short as 1.3 a packet allows.
+        let marks = |short: usize, long: usize| {
+            let cut = |packets: usize, agree: bool| {
+                let room = 1.3 * (packets as f64 + 0.05);
+                let high = if agree { room / packets as f64 } else { f64::INFINITY };
+                let low = if agree { room / (packets + 1) as f64 } else { room };
+                Mark { low, high, late: 0.0, packets, room: Some(room) }
+            };
+            let few = (0..40).map(move |place| cut(1, place < short));
+            few.chain((0..40).map(move |place| cut(5, place < long))).collect::<Vec<_>>()
+        };
+        assert!(woven(&marks(2, 30), 1.3));
+        assert!(!woven(&marks(28, 30), 1.3));
+        assert!(!woven(&marks(30, 2), 1.3));
+        assert!(!woven(&[], 1.3));
     }
 
     proptest! {

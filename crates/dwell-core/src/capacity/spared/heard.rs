@@ -4,17 +4,24 @@ use super::SparedRuns;
 use super::crest::Crest;
 use super::ruler::Ruler;
 use super::runs::{LUMPY, lump, pace};
-use super::verdict::{narrow_link, rates_told};
+use super::verdict::{narrow_link, no_less, rates_told};
 use crate::avail::chance::exponential;
 use crate::avail::stream::occupied;
 use crate::coalescence::{Coalescence, Kind};
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report};
-use crate::train::{Departure, Fleet, Observation};
+use crate::report::{Finding, Quantity, Report, Unit};
+use crate::train::{Departure, Fleet, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
+
+/// Sizes of the ruler's packets, and the smallest as a share of the largest.
+const SIZES: usize = 9;
+const SMALLEST: f64 = 0.4;
 
 /// Trains of the ruler's first round; each later one has as many as all before it together.
 const FIRST: usize = 60;
+
+/// Its trains are short, so they follow each other so many times as fast as others.
+const OFTEN: i64 = 60;
 
 /// Bursts that last so many periods take no more than so many times what the narrow link needs.
 const LASTING: f64 = 3.0;
@@ -37,13 +44,17 @@ const UNTOUCHED: f64 = 0.25;
 const SCATTER: f64 = 0.05;
 
 impl SparedRuns {
-    /// Sizes for the ruler: two, whose times shrink in proportion where a link sets the pace.
+    /// Sizes for the ruler. A train's start is tied to that of its packet ahead, and to its size by the number of packets that
+    /// end with the period: of one or two sizes none might ever meet a gap of traffic that keeps time with itself.
     fn ruled_sizes(&self) -> Vec<Bytes> {
-        let sizes = self.sizes();
-        let small = sizes.len().min(3) - 1;
-        let mut two = vec![sizes[0], sizes[small]];
-        two.dedup();
-        two
+        let PathFacts { min_size, max_size, .. } = self.facts;
+        let size = |place: usize| {
+            let share = 1.0 - (1.0 - SMALLEST) * place as f64 / (SIZES - 1) as f64;
+            Bytes((share * max_size.0 as f64) as u64).max(min_size)
+        };
+        let mut sizes: Vec<Bytes> = (0..SIZES).map(size).collect();
+        sizes.dedup();
+        sizes
     }
 
     /// Trains that show how the receiver gathers packets; `None`: it does not, or that is known as far as it can be.
@@ -98,7 +109,7 @@ impl SparedRuns {
         for place in 0..count {
             let train = ruler.train(place / sizes.len(), sizes[place % sizes.len()], slope, &mut self.chance);
             let lasts: f64 = train.packets.iter().map(|packet| known * occupied(packet.size)).sum();
-            let mean = (self.config.pause / 15).max(Nanos::from_f64(lasts / share));
+            let mean = (self.config.pause / OFTEN).max(Nanos::from_f64(lasts / share));
             let pause = ruler.rest() + exponential(&mut self.chance, mean);
             self.planned += pause;
             if self.planned > self.config.lasting && place > 0 {
@@ -150,6 +161,12 @@ impl SparedRuns {
                 found.share * 100.0
             ));
         }
+        if found.woven {
+            let why = "the receiver gathers packets, and two packets agree on this less often than longer runs: others' packets are \
+                       in all of these, in step";
+            let finding = Finding::at_least(1e9 / slope.high, Unit::Bps, why);
+            return Some(report.with(Quantity::NarrowLinkCapacity, finding));
+        }
         if found.untouched < UNTOUCHED {
             report.warnings.push(format!(
                 "the receiver gathers packets, and only {:.0} % of the shortest runs agree with the longer ones: others' packets \
@@ -157,12 +174,15 @@ impl SparedRuns {
                 found.untouched * 100.0
             ));
         }
-        let alone: Vec<f64> =
-            sizes.iter().filter_map(|size| Some(self.ruled_by(&[*size])?.slope.value)).collect();
+        let halves = sizes.split_at(sizes.len().div_ceil(2));
+        let alone: Vec<f64> = [halves.0, halves.1]
+            .into_iter()
+            .filter_map(|sizes| Some(self.ruled_by(sizes)?.slope.value))
+            .collect();
         if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
             report.warnings.push(rates_told(&alone));
-            slope.low = alone.iter().copied().fold(slope.low, f64::min);
             slope.high = alone.iter().copied().fold(slope.high, f64::max);
+            return Some(report.with(Quantity::NarrowLinkCapacity, no_less(&slope)));
         }
         // A tick of the clock is in the gap of every packet where it is a multiple of it.
         let tick = self.facts.resolution.as_f64().max(1.0) / occupied(self.facts.max_size);

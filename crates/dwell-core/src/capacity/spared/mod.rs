@@ -66,7 +66,11 @@ impl Default for Config {
 }
 
 /// Sizes of packets, as shares of the largest; none is a simple fraction of another, as cross traffic may keep time.
-const SIZES: [f64; 4] = [1.0, 0.77, 0.56, 0.37];
+const SIZES: [f64; 7] = [1.0, 0.77, 0.56, 0.37, 0.23, 0.13, 0.08];
+
+/// So many of them are always sent. The smaller ones, which hosts cannot send at every rate, where these leave doubt: others
+/// that fill a link to four fifths, in step, leave gaps of a quarter of a packet.
+const LARGE: usize = 4;
 
 /// The method.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::runs::{LUMPY, lump, pace};
 use super::train::Seen;
 use super::verdict::{AGREEING, SPILL};
-use super::{SIZES, SparedRuns};
+use super::{LARGE, SIZES, SparedRuns};
 use crate::avail::chance::exponential;
 use crate::avail::stream::{spacing, stream};
 use crate::train::{Departure, Train};
@@ -20,12 +20,15 @@ const LUMPS: f64 = 10.0;
 /// A train should last so long.
 const SPAN: Nanos = Nanos::from_micros(400);
 
+/// Where there is doubt trains follow each other sooner, but no sooner than so many times what they last.
+const CALM: i64 = 20;
+
 /// Trains of the test, and how much slower than what was found they are.
 const TESTS: usize = 12;
 pub(super) const SLOWER: f64 = 1.01;
 
 /// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
-const SURE: f64 = 0.006;
+pub(super) const SURE: f64 = 0.006;
 
 impl SparedRuns {
     /// The trains of the largest size.
@@ -48,9 +51,11 @@ impl SparedRuns {
             return self.test(pace);
         }
         let lump = lump(self.full(), pace);
+        // Small packets are soon sent, and of each size one first packet at least should not have waited.
+        let (sent, often) = if self.rounds > 2 && lump <= LUMPY { (SIZES.len(), 2) } else { (LARGE, 1) };
         // Where sizes do not agree the first packets may be a bucket's: then there must be others.
         let agrees = || self.agreement(&self.link_sizes(), 0.0).1 >= AGREEING;
-        let spill = SPILL / SIZES[SIZES.len() - 1];
+        let spill = SPILL / SIZES[LARGE - 1];
         let least = match lump > LUMPY {
             true => least.max(BURST),
             false if self.rounds > 1 && !agrees() => least + spill as usize,
@@ -59,14 +64,22 @@ impl SparedRuns {
         let long = (LUMPS * lump).max(SPAN.as_f64() / pace).max(least as f64);
         let packets = (long as usize).clamp(least.max(3), most.max(least).max(3));
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
-        let mean = self.config.pause.max(Nanos::from_f64(packets as f64 * pace * (1.0 / share - 1.0)));
-        let sizes = self.sizes();
+        let mut sizes = self.sizes();
+        sizes.truncate(sent);
         let lasts = Nanos::from_f64(packets as f64 * pace);
+        // None should wait behind the one before it, were the path slower than it seems.
+        let pause = self.config.pause.min((self.config.pause / often).max(lasts * CALM));
+        let mean = pause.max(Nanos::from_f64(packets as f64 * pace * (1.0 / share - 1.0)));
+        let full = self.facts.max_size.0 as f64;
         (0..self.config.trains)
             .map(|place| {
+                let size = sizes[place % sizes.len()];
+                // No whole train may pass a bucket.
+                let beyond = self.config.packets.0 + (SPILL * full / size.0.max(1) as f64) as usize;
+                let packets = if sent > LARGE { packets.max(beyond).min(most.max(3)) } else { packets };
                 let pause = exponential(&mut self.chance, mean);
                 self.planned += pause + lasts;
-                Departure { pause, train: Train::burst(sizes[place % sizes.len()], packets) }
+                Departure { pause, train: Train::burst(size, packets) }
             })
             .collect()
     }

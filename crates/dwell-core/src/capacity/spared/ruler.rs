@@ -30,9 +30,10 @@ const ERRORS: [f64; 6] = [0.0, 0.003, 0.01, 0.03, 0.1, 0.3];
 /// Packets behind the first: in turn few, which are soon untouched, and many, which say more.
 const BEHIND: [usize; 8] = [3, 17, 2, 5, 3, 9, 2, 4];
 
-/// Every other train of a throttle, whose ruler has no scale but its end, ends about so many packets' times before it.
+/// Every other train of a throttle, whose ruler has no scale but its end, ends about so many packets' times before it, and
+/// so much more.
 const CLOSE: [f64; 4] = [1.0, 2.0, 1.0, 3.0];
-const ABOUT: f64 = 0.15;
+const ABOUT: RangeInclusive<f64> = -0.08..=0.14;
 
 /// The first trains, and later one in so many, seek where packets end, from this share of the period on.
 const SEEKS: usize = 5;
@@ -105,8 +106,8 @@ impl Ruler {
             None => (most.max(9), self.period * LEAST.powf(share(chance))),
             Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
                 let count = CLOSE[place / 2 % CLOSE.len()];
-                let about = 1.0 + ABOUT * (2.0 * share(chance) - 1.0);
-                (count as usize + 2, slope * occupied(size) * count * about)
+                let about = ABOUT.start() + (ABOUT.end() - ABOUT.start()) * share(chance);
+                (count as usize + 2, slope * occupied(size) * (count + about))
             }
             Some(slope) => {
                 let packet = slope * occupied(size);

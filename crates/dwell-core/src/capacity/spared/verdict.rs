@@ -2,9 +2,10 @@
 
 use super::SparedRuns;
 use super::crowd::{Crowd, crowd};
-use super::rounds::SLOWER;
+use super::rounds::{SLOWER, SURE};
 use super::runs::{Runs, pace};
 use crate::avail::stream::occupied;
+use crate::capacity::CLOCK_RATE_DOUBT;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::{mean, standard_deviation};
@@ -12,9 +13,6 @@ use crate::unit::{BitRate, Bytes};
 
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
 const SHRINKS: f64 = 0.4;
-
-/// By how much two clocks may run at different rates without anybody knowing.
-const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// Weight of a crowd that leaves no doubt.
 const CLEAR: f64 = 0.1;
@@ -145,7 +143,16 @@ impl SparedRuns {
         if agree < AGREEING {
             report.warnings.push(rates_told(&alone));
             slope.low = alone.iter().copied().fold(slope.low, f64::min);
-            slope.high = alone.iter().copied().fold(slope.high, f64::max);
+            // Two sizes that agree at the floor need not fear a third that is slower: others can hold it up, and none comes
+            // before its time. Where the receiver gathers packets, stamps do.
+            let floor = without == 0.0 && self.ears.is_none();
+            if !floor || alone.iter().any(|one| *one < slope.value * (1.0 - AGREE)) {
+                slope.high = alone.iter().copied().fold(slope.high, f64::max);
+            }
+            let at_floor = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < SURE).count();
+            if floor && at_floor < 2 {
+                return report.with(Quantity::NarrowLinkCapacity, no_less(&slope));
+            }
         }
         narrow_link(report, slope)
     }
@@ -158,6 +165,13 @@ pub(super) fn rates_told(slopes: &[f64]) -> String {
         "packets of different sizes do not agree ({}): cross traffic leaves few packets untouched; measure when there is less",
         rates.join(", ")
     )
+}
+
+/// What is known where sizes do not agree: no packet comes before its time.
+pub(super) fn no_less(slope: &Estimate) -> Finding {
+    let why =
+        "packets of different sizes do not agree, as a link's would: others' packets may be in all of these";
+    Finding::at_least(1e9 / slope.high, Unit::Bps, why)
 }
 
 /// The findings of a link that takes so long for a bit.
