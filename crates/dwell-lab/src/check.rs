@@ -1,11 +1,12 @@
 //! The lab measures itself: what was asked against what the kernel's stamps say was delivered.
 
 use crate::check_nic::{self, NicCheck};
+use crate::check_train::TrainCheck;
 use crate::error::LabError;
 use crate::lane::Carried;
 use crate::nic_stage::has_nic;
 use crate::placement::Cores;
-use crate::salvo::{self, SMALLEST, Shot};
+use crate::salvo::{self, Calls, SMALLEST, Shot};
 use crate::testbed::{Carriage, Testbed};
 use crate::verdict::{self, Verdict};
 use dwell_core::{BitRate, Bytes, Direction, Nanos};
@@ -88,6 +89,8 @@ pub struct LabCheck {
     pub rate_asked: Option<BitRate>,
     /// The same as packets back to back show it, their frames' gaps counted.
     pub rate_delivered: Option<BitRate>,
+    /// What became of trains whose packets were sent one by one, where a link is limited.
+    pub trains: Option<TrainCheck>,
     /// Small packets a second that it carried when as many were sent as it took.
     pub packets_per_second: u64,
     /// Processor time of the lab's own threads for each of them.
@@ -123,7 +126,7 @@ impl Part {
         let affordable = (LONGEST.0 / period.0.max(1)).clamp(4, count) as usize;
         testbed.write_down(true);
         let patience = ground.delay * 2 + taken * 4 + ground.rest;
-        let shots = salvo::fire(testbed, &bursts[..affordable], period, patience)?;
+        let shots = salvo::fire(testbed, &bursts[..affordable], Calls::One, period, patience)?;
         let mut asked: Vec<Carried> = testbed.write_down(false);
         asked.retain(|frame| frame.direction == Direction::Forward);
         asked.sort_by_key(|frame| frame.entered);
@@ -194,6 +197,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
         true => Part::run(testbed, &vec![vec![SMALLEST; check_nic::BURST]; check_nic::BURSTS], ground)?,
         false => Part { shots: Vec::new() },
     };
+    let one_by_one = TrainCheck::of(testbed, scenario)?;
     let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
 
     let all = || [&pairs, &small_pairs, &lone, &trains, &bursts].into_iter().flat_map(|part| &part.shots);
@@ -228,6 +232,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
         nic: NicCheck::of(nic, bursts.shots.iter()),
         rate_asked: ground.rate,
         rate_delivered: delivered_rate(&trains, occupied),
+        trains: one_by_one,
         packets_per_second: per_second(flood.carried, flood.span),
         cost_per_packet: flood.processor_time / i64::try_from(flood.carried.max(1)).unwrap_or(i64::MAX),
         own_share: flood.processor_time.as_f64() / flood.span.as_f64(),

@@ -36,11 +36,21 @@ pub(crate) struct Shot {
     pub(crate) came: Option<Nanos>,
 }
 
+/// How packets of a burst are handed to the kernel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// All by one call: as near to each other as it goes.
+    One,
+    /// Each by its own, as a train's are that are held apart.
+    Each,
+}
+
 /// Sends `bursts`, one every `period`, and waits `patience` for what is under way. Returns the shots in the order of
 /// sending.
 pub(crate) fn fire(
     testbed: &Testbed,
     bursts: &[Vec<Bytes>],
+    calls: Calls,
     period: Nanos,
     patience: Nanos,
 ) -> Result<Vec<Shot>, LabError> {
@@ -54,7 +64,7 @@ pub(crate) fn fire(
         });
         let sent = scope.spawn(|| {
             settle(Role::Sender, testbed.cores);
-            let shots = send_all(&mut sender, bursts, period);
+            let shots = send_all(&mut sender, bursts, calls, period);
             thread::sleep(Duration::from_nanos(patience.0.unsigned_abs()));
             over.store(true, Ordering::Relaxed);
             shots
@@ -153,7 +163,12 @@ fn payload(number: u64, size: Bytes) -> Vec<u8> {
     payload
 }
 
-fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> io::Result<Vec<Shot>> {
+fn send_all(
+    sender: &mut ProbeSocket,
+    bursts: &[Vec<Bytes>],
+    calls: Calls,
+    period: Nanos,
+) -> io::Result<Vec<Shot>> {
     let mut shots = Vec::new();
     let start = clock::monotonic();
     for (turn, burst) in bursts.iter().enumerate() {
@@ -163,9 +178,10 @@ fn send_all(sender: &mut ProbeSocket, bursts: &[Vec<Bytes>], period: Nanos) -> i
             .map(|(place, size)| payload((shots.len() + place) as u64, *size))
             .collect();
         let parts: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
-        let mut ready = Burst::new(&parts);
+        let at_once = if calls == Calls::One { parts.len() } else { 1 };
+        let mut ready: Vec<Burst<'_>> = parts.chunks(at_once.max(1)).map(Burst::new).collect();
         clock::wait_until(start + period * i64::try_from(turn).unwrap_or(i64::MAX));
-        send(sender, &mut ready)?;
+        ready.iter_mut().try_for_each(|ready| send(sender, ready))?;
         shots.extend(burst.iter().map(|size| Shot { size: *size, ..Shot::default() }));
         take_departures(sender, &mut shots)?;
     }

@@ -132,7 +132,9 @@ impl Testbed {
             // One node for each link, and one more in which cross traffic of the last link ends.
             Carriage::Tbf | Carriage::Htb => scenario.links.len().max(reverse.len()) + 1,
         };
-        let wiring = Wiring::new(nodes, mtu)?;
+        // Of the forwarder's packets each is taken up by the forwarder.
+        let shaped = matches!(carriage, Carriage::Tbf | Carriage::Htb);
+        let wiring = Wiring::carried_by(nodes, mtu, shaped.then_some(cores.sender))?;
         let awake = Awake::keep(&wiring.nodes[0], cores)?;
         let mut testbed = Self {
             wiring,

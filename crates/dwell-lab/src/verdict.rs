@@ -65,6 +65,12 @@ pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
         );
         say("nic", carried, told);
     }
+    if let Some(trains) = &check.trains {
+        say("trains", trains.carried(), trains.reason());
+        if let Some(parted) = trains.parted() {
+            say("spacing", parted, trains.spacing());
+        }
+    }
     if check.lost_otherwise > 0 {
         say("loss", false, format!("the lab lost {} of {} packets itself", check.lost_otherwise, check.sent));
     }
