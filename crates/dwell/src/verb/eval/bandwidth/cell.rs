@@ -193,6 +193,7 @@ pub(super) mod tests {
             span_ns: 1_000_000_000,
             packets: Some(300),
             warnings,
+            uncarried: None,
         };
         let mut row = Row::new(&origin, Quantity::AvailableBandwidth, &finding, Some(bps(50.0)), None);
         row.met = Some(met);

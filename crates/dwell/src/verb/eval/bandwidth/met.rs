@@ -30,6 +30,9 @@ pub(in crate::verb::eval) struct Met {
     pub(in crate::verb::eval) packets: Option<u64>,
     /// Doubts that its result told.
     pub(in crate::verb::eval) warnings: usize,
+    /// Why nothing can be judged by it: what the lab, asked right before, does not carry of what a train needs.
+    #[serde(default)]
+    pub(in crate::verb::eval) uncarried: Option<String>,
 }
 
 /// Less than this part of the tool's own rate is no cross traffic.
@@ -57,6 +60,7 @@ impl Met {
             span_ns: usage.span.0,
             packets,
             warnings,
+            uncarried: None,
         })
     }
 

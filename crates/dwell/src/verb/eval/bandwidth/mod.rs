@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod spec;
 mod table;
+mod uncarried;
 
 pub(super) use goal::Original;
 pub(super) use met::Met;

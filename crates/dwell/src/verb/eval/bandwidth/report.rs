@@ -8,6 +8,7 @@ use super::offered::{self, Offered, offered};
 use super::page::page;
 use super::panels::{Figure, figures};
 use super::table::{self, Sheet};
+use super::uncarried::{Uncarried, uncarried};
 use crate::picture::Panel;
 use crate::verb::eval::grid::{Condition, Grid};
 use crate::verb::eval::rows::Row;
@@ -24,6 +25,8 @@ pub(in crate::verb::eval) struct Report {
     standings: Vec<Standing>,
     differentials: Vec<Differential>,
     offered: Vec<Offered>,
+    /// What the lab did not carry, and is in none of the above.
+    uncarried: Vec<Uncarried>,
     arrivals: Vec<Arrivals>,
 }
 
@@ -37,6 +40,9 @@ impl Report {
         seed: u64,
     ) -> Option<Self> {
         let rows: Vec<Row> = rows.iter().cloned().chain(others).filter(|row| row.met.is_some()).collect();
+        let uncarried = uncarried(&rows);
+        let carried = |row: &Row| row.met.as_ref().is_some_and(|met| met.uncarried.is_none());
+        let rows: Vec<Row> = rows.into_iter().filter(carried).collect();
         let cells = cells(&rows);
         let standings = standings(&cells, |block| grid.originals(block));
         let mut judged: Vec<&Condition> = Vec::new();
@@ -46,7 +52,8 @@ impl Report {
                 judged.push(condition);
             }
         }
-        (!cells.is_empty()).then(|| Self {
+        (!cells.is_empty() || !uncarried.is_empty()).then(|| Self {
+            uncarried,
             arrivals: arrivals(&judged, seed),
             pooled: pooled(&rows),
             differentials: differentials(&cells),
@@ -68,8 +75,15 @@ impl Report {
         if let Some(last) = sheets.last_mut() {
             last.notes.extend(offered::told(&self.offered));
         }
+        let left_out = table::uncarried(&self.uncarried);
         let changes = table::changes(&self.differentials);
-        sheets.into_iter().chain(table::overview(&self.pooled)).chain(changes).chain(judgement).collect()
+        sheets
+            .into_iter()
+            .chain(table::overview(&self.pooled))
+            .chain(changes)
+            .chain(left_out)
+            .chain(judgement)
+            .collect()
     }
 
     pub(in crate::verb::eval) fn json(&self) -> Value {
@@ -79,6 +93,7 @@ impl Report {
             "interarrival": self.arrivals,
             "changes": self.differentials,
             "offered": self.offered,
+            "uncarried": self.uncarried,
         })
     }
 

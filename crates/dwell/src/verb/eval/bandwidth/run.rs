@@ -39,6 +39,7 @@ pub(in crate::verb::eval) fn run(
         world,
         seed,
         known: SimPath::new(scenario, 0).truth().narrow_link,
+        uncarried: None,
         judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
     };
     match world {
@@ -49,6 +50,10 @@ pub(in crate::verb::eval) fn run(
         }
         EvalWorld::Lab => {
             let lab = Lab::up(scenario, LabOptions { seed, ..LabOptions::default() })?;
+            if asked.own.iter().any(|method| *method != Own::Tcp) {
+                witness.uncarried =
+                    lab.trains()?.filter(|trains| !trains.carried()).map(|trains| trains.reason());
+            }
             for method in &asked.own {
                 match method {
                     Own::Tcp => witness.connect(&lab)?,
@@ -70,6 +75,8 @@ struct Witness<'a> {
     seed: u64,
     /// Rate of the narrow link: what some methods must be told.
     known: Option<BitRate>,
+    /// What the lab does not carry of what a train needs, with what it was seen to do.
+    uncarried: Option<String>,
     judged: Judged,
 }
 
@@ -233,6 +240,11 @@ impl Witness<'_> {
             .scenario()
             .ok()
             .and_then(|scenario| Met::of(usage, began, packets, warnings, scenario));
+        // Others send as they like; what they make of this machine is theirs.
+        let uncarried = self.uncarried.as_ref().filter(|_| packets.is_some());
+        if let Some(met) = &mut row.met {
+            met.uncarried = uncarried.cloned();
+        }
         self.judged.rows.push(row);
     }
 }

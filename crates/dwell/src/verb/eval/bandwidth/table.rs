@@ -3,6 +3,7 @@
 use super::cell::{Cell, Spread};
 use super::differential::Differential;
 use super::goal::Standing;
+use super::uncarried::Uncarried;
 use crate::figure::{figure, share};
 use crate::screen::table;
 use crate::verb::eval::grid::EvalWorld;
@@ -177,6 +178,24 @@ fn rounded(value: f64) -> f64 {
     }
     let scale = 10_f64.powf(3.0 - value.abs().log10().floor());
     (value * scale).round() / scale
+}
+
+/// What the lab does not carry.
+pub(super) fn uncarried(left_out: &[Uncarried]) -> Option<Sheet> {
+    let rows = left_out.iter().map(|one| {
+        vec![one.condition.clone(), one.method.clone(), one.measurements.to_string(), one.reason.clone()]
+    });
+    (!left_out.is_empty()).then(|| Sheet {
+        title: "The lab does not carry this: judged on the simulator, and not counted here".to_owned(),
+        heads: vec![
+            "condition",
+            "tool",
+            "runs",
+            "what the lab did when it was asked, right before the last of them",
+        ],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    })
 }
 
 /// The judgement, cell by cell.
