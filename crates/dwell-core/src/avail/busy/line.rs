@@ -39,7 +39,7 @@ const LEAST_NOISE: f64 = 1e-8;
 
 /// Nor is what is free known better than to this share of the link: clocks, stamps and the rates of shapers are off by
 /// as much.
-const RESOLUTION: f64 = 1e-3;
+pub(super) const RESOLUTION: f64 = 1e-3;
 
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;

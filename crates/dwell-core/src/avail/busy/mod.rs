@@ -140,6 +140,8 @@ impl Method for Busy {
             Round::Test => self.trial.see(sample, self.sending.bits()),
             Round::Full | Round::More(_) => self.samples.see_full(&passed[1..], sample),
             Round::Nearer(step) => {
+                let head = passed.get(plan::TOGETHER - 1..plan::HEAD);
+                self.samples.heads.extend(head.and_then(|head| self.samples.sample(head)));
                 self.samples.near.resize(step, Vec::new());
                 self.samples.near[step - 1].extend(sample);
             }

@@ -5,26 +5,33 @@ use super::round::{BURST, BURSTS};
 use super::trial::TEST;
 use crate::unit::Nanos;
 
-/// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one: what they
-/// leave waiting keeps that link, and other loaded ones behind it, busy until the train does. Their gaps do not count.
-pub(super) const FULL_HEAD: usize = 3;
+/// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one, the first of them
+/// back to back: what they leave waiting keeps that link, and other loaded ones behind it, busy until the train does. Their gaps
+/// do not count.
+pub(super) const FULL_HEAD: usize = 2;
 pub(super) const HEAD: usize = 9;
+pub(super) const TOGETHER: usize = 3;
 
 /// Mean pause before a train, and the least.
-pub(super) const PAUSE: Nanos = Nanos::from_millis(40);
-const LEAST_PAUSE: Nanos = Nanos::from_millis(15);
+const PAUSE: Nanos = Nanos::from_millis(40);
+pub(super) const LEAST_PAUSE: Nanos = Nanos::from_millis(15);
 
 /// A train has so many packets behind its head, or what comes in so many nanoseconds, or in so many batches of the
 /// receiver, whichever is most.
 const PACKETS: usize = 15;
+
+/// A train at the pace needs fewer packets, for each of its gaps counts: traffic that comes in bursts is told by many looks,
+/// however short.
+const LOOK: usize = 4;
 const LASTING: f64 = 400e3;
 const BATCHES: usize = 6;
 
 /// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
 const TESTED: usize = 22;
 
-/// So many trains make the line, at the least and at the most.
-const TRAINS: (usize, usize) = (10, 64);
+/// So many slower trains make the line, at the least and at the most, and so many at the pace come before them.
+const TRAINS: (usize, usize) = (7, 48);
+const FULL: usize = 8;
 
 /// A train leaves its head and at most so much of itself waiting.
 const LEFT: f64 = 1.0;
@@ -37,10 +44,13 @@ const LOADED: f64 = 0.9;
 pub(super) struct Plan {
     /// Packets of a train, behind its head.
     pub(super) packets: usize,
+    /// The same of a train at the pace.
+    pub(super) look: usize,
     /// Packets of a train of the test.
     pub(super) tested: usize,
-    /// Trains at the pace.
+    /// Trains at the pace, and so many more where they alone count: they take the time and packets of slower ones.
     pub(super) full: usize,
+    pub(super) more: usize,
     /// Trains at each spacing nearer to what is free.
     pub(super) near: [usize; 2],
     /// Mean pause before a train, beside the time in which the queue of the last goes.
@@ -55,21 +65,24 @@ impl Plan {
     pub(super) fn of(config: &Config, pace: f64, share: f64, batch: Option<usize>) -> Self {
         let pace = pace.max(1.0);
         let lasting = (LASTING / pace) as usize;
-        let packets = PACKETS.max(lasting).max(batch.unwrap_or(0) * BATCHES);
+        let least = lasting.max(batch.unwrap_or(0) * BATCHES);
+        let (packets, look) = (PACKETS.max(least), LOOK.max(least));
         let allowed = config.share * config.lasting.as_f64() / pace;
         let budget = config.packets.max(allowed as usize);
         let tested = TESTED.max(packets);
         let beside = BURST * BURSTS + tested * TEST;
+        let beside = beside + FULL * (FULL_HEAD + look);
         let trains = (budget.saturating_sub(beside) / (HEAD + packets)).clamp(TRAINS.0, TRAINS.1);
-        let full = trains / 3;
-        let first = trains / 4;
-        let pause = config.lasting / (trains + TEST + BURSTS) as i64;
+        let first = trains * 2 / 7;
+        let pause = config.lasting / (trains + FULL + TEST) as i64;
         let left = pace * (HEAD as f64 + LEFT * packets as f64);
         Self {
             packets,
+            look,
             tested,
-            full,
-            near: [first, trains - full - first],
+            full: FULL,
+            more: trains * (HEAD + packets) / (FULL_HEAD + look),
+            near: [first, trains - first],
             pause: pause.clamp(LEAST_PAUSE, PAUSE),
             drained: Nanos::from_f64(left / (1.0 - share.clamp(0.0, LOADED))),
         }
@@ -81,7 +94,7 @@ mod tests {
     use super::*;
 
     fn sent(plan: &Plan) -> usize {
-        plan.full * (FULL_HEAD + plan.packets)
+        plan.full * (FULL_HEAD + plan.look)
             + (plan.near[0] + plan.near[1]) * (HEAD + plan.packets)
             + plan.tested * TEST
             + BURST * BURSTS

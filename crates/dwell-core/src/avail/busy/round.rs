@@ -1,7 +1,7 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::plan::{FULL_HEAD, HEAD, Plan};
+use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{FLEET, TEST};
 use crate::train::Departure;
 
@@ -26,7 +26,7 @@ const FULL: f64 = 0.85;
 const NEARER: f64 = 0.95;
 
 /// More trains are sent until the interval is no wider than this share of the link, or so many times.
-const NARROW: f64 = 0.2;
+const NARROW: f64 = 0.3;
 const MOST: usize = 8;
 
 /// Spacings one after another at which the link idled, though what came before let expect that they were short enough: by
@@ -81,7 +81,9 @@ impl Busy {
             // The queue was too short for trains at the pace; slower ones may come through.
             Round::Deep if self.samples.full.is_empty() && self.fall.is_none() => self.nearer(0),
             Round::Deep => end,
-            Round::Full if self.samples.bursty() => self.more(0),
+            Round::Full if self.samples.bursty() || (self.samples.idle() && self.samples.batch.is_none()) => {
+                self.more(0)
+            }
             Round::Full => self.nearer(0),
             // The trains at the pace, which count then, are too few to have met both bursts and what lies between.
             Round::Nearer(step) if step < MOST && (self.samples.bursty() || self.samples.slack() > SLACK) => {
@@ -91,6 +93,7 @@ impl Busy {
             Round::Nearer(step) if step < MOST && (self.samples.slack() > 0 || !self.narrow()) => {
                 self.nearer(step)
             }
+            Round::More(1) if !self.samples.idle() && !self.samples.bursty() => self.nearer(0),
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => {
@@ -136,7 +139,11 @@ impl Busy {
 
     fn full(&mut self, round: Round, part: impl Fn(&Plan) -> usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
-        (round, Some(self.headed(pace, FULL * pace, FULL_HEAD, part)))
+        let mut plan = self.plan(pace);
+        if !self.samples.bursts_seen && round != Round::Full {
+            plan.pause = LEAST_PAUSE;
+        }
+        (round, Some(self.headed(pace, FULL * pace, (FULL_HEAD, plan.look), part(&plan), &plan)))
     }
 
     /// A burst that would empty a token bucket, while there are packets left.
@@ -149,8 +156,8 @@ impl Busy {
 
     /// More trains at the pace, as many as would have come at other spacings.
     fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
-        self.samples.bursts_seen = true;
-        self.full(Round::More(step + 1), |plan| plan.near.iter().sum())
+        self.samples.bursts_seen |= !self.samples.idle();
+        self.full(Round::More(step + 1), |plan| plan.more)
     }
 
     /// Trains at the spacing at which they and what else is on the link are so many times what it carries.
@@ -158,13 +165,21 @@ impl Busy {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
         let overload = OVERLOAD[step.min(OVERLOAD.len() - 1)];
         let gap = pace * (1.0 / (overload - self.samples.share())).max(NEARER);
-        (Round::Nearer(step + 1), Some(self.headed(pace, gap, HEAD, |plan| plan.near[step.min(1)])))
+        let plan = self.plan(pace);
+        let count = plan.near[step.min(1)];
+        (Round::Nearer(step + 1), Some(self.headed(pace, gap, (HEAD, plan.packets), count, &plan)))
     }
 
-    fn headed(&mut self, pace: f64, gap: f64, head: usize, part: impl Fn(&Plan) -> usize) -> Vec<Departure> {
-        let plan = self.plan(pace);
+    fn headed(
+        &mut self,
+        pace: f64,
+        gap: f64,
+        parts: (usize, usize),
+        count: usize,
+        plan: &Plan,
+    ) -> Vec<Departure> {
         self.planned = self.samples.batch.map(|batch| batch * 2);
-        self.sending.headed(gap, FULL * self.samples.burst().unwrap_or(pace), part(&plan), head, &plan)
+        self.sending.headed(gap, FULL * self.samples.burst().unwrap_or(pace), count, parts, plan)
     }
 
     /// A fleet at `rate`, of which it is not known whether it is free.

@@ -32,6 +32,8 @@ pub(super) struct Samples {
     made: Vec<f64>,
     /// Of trains at the pace.
     pub(super) full: Vec<Sample>,
+    /// Of what heads slower trains behind its first packets, which comes at the pace as well.
+    pub(super) heads: Vec<Sample>,
     /// Traffic was seen to come in bursts, which it may not do all the time.
     pub(super) bursts_seen: bool,
     /// Of trains nearer to what is free, spacing by spacing.
@@ -113,16 +115,10 @@ impl Samples {
         let rounds = self.near.iter().enumerate().filter(|(_, near)| !alone || busy(near));
         let near = rounds.flat_map(|(round, near)| near.iter().map(move |sample| (round, sample)));
         let near: Vec<Sample> = near.filter(kept).map(|(_, sample)| *sample).collect();
-        let looks = self.bursts.len() + self.full.len() + near.len();
+        let looks = self.looks()?.len();
         let line = if self.bursty() {
             // Faster than what it carries by itself, trains keep a link busy between bursts too.
-            let pace = self.pace()?;
-            let faster = self.near.iter().flatten().filter(|sample| sample.input < pace);
-            line::line(
-                &[self.full.as_slice(), &faster.copied().collect::<Vec<_>>()].concat(),
-                &[],
-                self.own(),
-            )
+            line::line(&self.looks()?, &[], self.own())
         } else {
             line::line(&self.full, &near, self.own())
         };
@@ -164,8 +160,21 @@ impl Samples {
         let Some(own) = self.alone() else { return self.bursts_seen };
         let near = || self.near.iter().map(Vec::as_slice);
         self.bursts_seen
-            || differ(near().chain([self.full.as_slice()]))
-            || near().any(|near| heavier(near, &self.full, own))
+            || differ(near())
+            || differ([self.full.as_slice(), &self.heads])
+            || self.looks().is_some_and(|looks| near().any(|near| heavier(near, &looks, own)))
+    }
+
+    /// All that came faster than the narrow link carries by itself: that keeps it busy whatever else there is on it.
+    fn looks(&self) -> Option<Vec<Sample>> {
+        let pace = self.pace()?;
+        let slower = self.heads.iter().chain(self.near.iter().flatten());
+        Some(self.full.iter().chain(slower.filter(|sample| sample.input < pace)).copied().collect())
+    }
+
+    /// Nothing was met so far.
+    pub(super) fn idle(&self) -> bool {
+        self.line().is_some_and(|line| line.share.high < line::RESOLUTION)
     }
 }
 

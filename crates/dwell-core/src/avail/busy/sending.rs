@@ -1,8 +1,8 @@
 //! The trains themselves, and the pauses before them.
 
 use super::Config;
-use super::plan::{FULL_HEAD, PAUSE, Plan};
-use crate::avail::chance::exponential;
+use super::plan::{LEAST_PAUSE, Plan, TOGETHER};
+use crate::avail::chance::spread;
 use crate::avail::stream::{occupied, stream};
 use crate::stats::bootstrap::Indices;
 use crate::train::{Departure, PathFacts, Train};
@@ -44,7 +44,7 @@ impl Sending {
 
     /// `count` bursts of so many packets.
     pub(super) fn bursts(&mut self, packets: usize, count: usize) -> Vec<Departure> {
-        self.departures(&Train::burst(self.size, packets), count, PAUSE, PAUSE / 4)
+        self.departures(&Train::burst(self.size, packets), count, LEAST_PAUSE, LEAST_PAUSE)
     }
 
     /// `count` trains whose packets are `gap` apart behind a head of packets back to back.
@@ -53,14 +53,15 @@ impl Sending {
         gap: f64,
         pace: f64,
         count: usize,
-        head: usize,
+        (head, packets): (usize, usize),
         plan: &Plan,
     ) -> Vec<Departure> {
-        let mut train = stream(self.size, Nanos::from_f64(gap), head + plan.packets);
-        for packet in &mut train.packets[..FULL_HEAD] {
+        let mut train = stream(self.size, Nanos::from_f64(gap), head + packets);
+        let together = head.min(TOGETHER);
+        for packet in &mut train.packets[..together] {
             packet.hold = Nanos::ZERO;
         }
-        for packet in &mut train.packets[FULL_HEAD..head] {
+        for packet in &mut train.packets[together..head] {
             packet.hold = Nanos::from_f64(pace);
         }
         self.departures(&train, count, plan.pause, plan.drained)
@@ -75,7 +76,7 @@ impl Sending {
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
         let fleet: Vec<Departure> = (0..count)
             .map(|_| Departure {
-                pause: exponential(&mut self.chance, pause) + drained,
+                pause: spread(&mut self.chance, pause) + drained,
                 train: train.clone(),
             })
             .collect();
