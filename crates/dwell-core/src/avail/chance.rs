@@ -33,6 +33,10 @@ mod tests {
         assert!((9_700_000..10_300_000).contains(&drawn), "{drawn}");
         let drawn: Vec<i64> = (0..10_000).map(|_| spread(&mut indices, Nanos(1_000)).0).collect();
         assert!(drawn.iter().all(|pause| (500..=1_500).contains(pause)));
-        assert!((9_900_000..10_100_000).contains(&drawn.iter().sum::<i64>()), "{}", drawn.iter().sum::<i64>());
+        assert!(
+            (9_900_000..10_100_000).contains(&drawn.iter().sum::<i64>()),
+            "{}",
+            drawn.iter().sum::<i64>()
+        );
     }
 }

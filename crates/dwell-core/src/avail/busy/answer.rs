@@ -113,11 +113,12 @@ impl Busy {
             );
             (Limit::Link, why)
         };
+        let free = self.samples.among_several(line.free);
         report
             .limited(limit, why)
             .with(
                 Quantity::AvailableBandwidth,
-                Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
+                Finding::value(rate(free.value), rate(free.low), rate(free.high), Unit::Bps),
             )
             .with(
                 Quantity::TightLinkCapacity,

@@ -90,7 +90,9 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let factor = small_sample_factor(samples.len());
     let mut line =
         Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
-    let resolution = RESOLUTION / line.own.value;
+    // A receiver that reads in batches may make every train longer, or shorter, by what its packets cannot show.
+    let blur = samples.iter().map(|sample| sample.blur).sum::<f64>() / samples.len() as f64 / line.own.value;
+    let resolution = RESOLUTION.max(blur) / line.own.value;
     let watched: f64 = samples.iter().map(|sample| sample.input * sample.gaps).sum();
     line.free.low = line.free.low.min(line.free.value - resolution.max(UNSEEN / watched));
     line.free.high = line.free.high.max(line.free.value + resolution);
@@ -175,6 +177,14 @@ mod tests {
             let told = idle.of_looks(looks);
             prop_assert!(told.free.low * own <= 1.0 - UNSEEN / looks as f64 + 1e-9 && told.free.value == idle.free.value);
             prop_assert_eq!(half.of_looks(looks), half);
+        }
+
+        #[test]
+        fn trains_read_in_batches_are_as_sure_as_a_gap(own in 1e3..1e6f64, share in 0.0..0.9f64) {
+            let mut read = samples(own, share, &[own, 1.3 * own, own, 1.2 * own]);
+            read.iter_mut().for_each(|sample| sample.blur = sample.output / 50.0);
+            let free = line(&[], &read, None).unwrap().free;
+            prop_assert!((free.high - free.value) * own >= 0.02 - 1e-6 && (free.value - free.low) * own >= 0.02 - 1e-6, "{free:?}");
         }
 
         #[test]

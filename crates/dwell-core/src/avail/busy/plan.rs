@@ -112,6 +112,14 @@ mod tests {
     }
 
     #[test]
+    fn many_short_looks_take_no_more_than_few_trains() {
+        let plan = Plan::of(&Config::default(), 1.2e5, 0.5, None);
+        let slower = plan.near[0] + plan.near[1];
+        assert!(plan.more > 3 * slower, "{plan:?}");
+        assert!(plan.more * (FULL_HEAD + plan.look) <= slower * (HEAD + plan.packets), "{plan:?}");
+    }
+
+    #[test]
     fn trains_hold_several_batches() {
         assert!(Plan::of(&Config::default(), 1.2e4, 0.5, Some(16)).packets >= 96);
     }

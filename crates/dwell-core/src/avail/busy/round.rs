@@ -25,8 +25,10 @@ const FULL: f64 = 0.85;
 /// The other spacings are at least so many times that.
 const NEARER: f64 = 0.95;
 
-/// More trains are sent until the interval is no wider than this share of the link, or so many times.
-const NARROW: f64 = 0.3;
+/// More trains are sent until the interval is no wider than this share of the link (among bursts the second, for there each train
+/// is a look of its own and costs little), or so many times.
+const NARROW: f64 = 0.25;
+const NARROW_AMONG_BURSTS: f64 = 0.2;
 const MOST: usize = 8;
 
 /// Spacings one after another at which the link idled, though what came before let expect that they were short enough: by
@@ -81,9 +83,8 @@ impl Busy {
             // The queue was too short for trains at the pace; slower ones may come through.
             Round::Deep if self.samples.full.is_empty() && self.fall.is_none() => self.nearer(0),
             Round::Deep => end,
-            Round::Full if self.samples.bursty() || (self.samples.idle() && self.samples.batch.is_none()) => {
-                self.more(0)
-            }
+            // Where nothing was met, short trains look more often than slow ones would.
+            Round::Full if self.samples.bursty() || self.samples.idle() => self.more(0),
             Round::Full => self.nearer(0),
             // The trains at the pace, which count then, are too few to have met both bursts and what lies between.
             Round::Nearer(step) if step < MOST && (self.samples.bursty() || self.samples.slack() > SLACK) => {
@@ -95,6 +96,8 @@ impl Busy {
             }
             Round::More(1) if !self.samples.idle() && !self.samples.bursty() => self.nearer(0),
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
+            // A burst holds up trains of any rate: they test nothing.
+            Round::Nearer(_) | Round::More(_) if self.samples.differ() => end,
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => {
                     self.test(line.free.low * self.sending.bits() * 1e9, TEST)
@@ -113,7 +116,8 @@ impl Busy {
 
     /// Whether the interval is narrow enough.
     fn narrow(&self) -> bool {
-        self.unsure().is_none_or(|unsure| unsure < NARROW)
+        let narrow = if self.samples.bursts_seen { NARROW_AMONG_BURSTS } else { NARROW };
+        self.unsure().is_none_or(|unsure| unsure < narrow)
     }
 
     /// How wide the interval is, as a share of the link. Of a line that begins at nothing, by chance, the pace tells what the
@@ -140,7 +144,7 @@ impl Busy {
     fn full(&mut self, round: Round, part: impl Fn(&Plan) -> usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
         let mut plan = self.plan(pace);
-        if !self.samples.bursts_seen && round != Round::Full {
+        if round != Round::Full && !self.samples.bursts_seen {
             plan.pause = LEAST_PAUSE;
         }
         (round, Some(self.headed(pace, FULL * pace, (FULL_HEAD, plan.look), part(&plan), &plan)))
@@ -154,7 +158,7 @@ impl Busy {
         (Round::Deep, Some(self.sending.bursts(packets, 1)))
     }
 
-    /// More trains at the pace, as many as would have come at other spacings.
+    /// More trains at the pace: as many as there are packets for in those of other spacings.
     fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
         self.samples.bursts_seen |= !self.samples.idle();
         self.full(Round::More(step + 1), |plan| plan.more)

@@ -6,6 +6,7 @@ use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
+use crate::stats::Estimate;
 use crate::stats::quantile::{mean, median};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
@@ -32,7 +33,7 @@ pub(super) struct Samples {
     made: Vec<f64>,
     /// Of trains at the pace.
     pub(super) full: Vec<Sample>,
-    /// Of what heads slower trains behind its first packets, which comes at the pace as well.
+    /// Of the heads of slower trains: behind their first packets these come at the pace as well.
     pub(super) heads: Vec<Sample>,
     /// Traffic was seen to come in bursts, which it may not do all the time.
     pub(super) bursts_seen: bool,
@@ -158,11 +159,28 @@ impl Samples {
     /// Whether traffic comes in bursts longer than a train. It is told only of a link that is loaded alone.
     pub(super) fn bursty(&self) -> bool {
         let Some(own) = self.alone() else { return self.bursts_seen };
-        let near = || self.near.iter().map(Vec::as_slice);
         self.bursts_seen
-            || differ(near())
-            || differ([self.full.as_slice(), &self.heads])
-            || self.looks().is_some_and(|looks| near().any(|near| heavier(near, &looks, own)))
+            || self.differ()
+            || self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own)))
+    }
+
+    /// Whether trains of one spacing met more and less, on a link that is loaded alone. Those at the pace are short and many: their
+    /// gaps would hide what the slower ones show, so either kind is asked for itself.
+    pub(super) fn differ(&self) -> bool {
+        self.alone().is_some()
+            && (differ(self.near.iter().map(Vec::as_slice)) || differ([self.full.as_slice(), &self.heads]))
+    }
+
+    /// What is free where several links may be loaded, of which the narrow one's line makes it `free`. Each of them parts trains
+    /// that come faster than what it has free, so that the line is low; but trains that were held up, the slowest of them too, came
+    /// faster than what is free.
+    pub(super) fn among_several(&self, free: Estimate) -> Estimate {
+        if self.another().is_none() {
+            return free;
+        }
+        let held_up = self.near.iter().filter(|near| busy(near)).flatten().map(|sample| sample.input);
+        let most = held_up.reduce(f64::max).map_or(free.value, |slowest| (1.0 / slowest).max(free.value));
+        Estimate { value: f64::midpoint(free.value, most), low: free.low, high: free.high.max(most) }
     }
 
     /// All that came faster than the narrow link carries by itself: that keeps it busy whatever else there is on it.
@@ -172,9 +190,9 @@ impl Samples {
         Some(self.full.iter().chain(slower.filter(|sample| sample.input < pace)).copied().collect())
     }
 
-    /// Nothing was met so far.
+    /// Nothing was met so far, by packets that are read one by one.
     pub(super) fn idle(&self) -> bool {
-        self.line().is_some_and(|line| line.share.high < line::RESOLUTION)
+        self.batch.is_none() && self.line().is_some_and(|line| line.share.high < line::RESOLUTION)
     }
 }
 
@@ -210,6 +228,53 @@ mod tests {
         }
         let gaps = f64::from(packets - 1);
         Sample { input: gap, output: (left[23] - left[0]) / gaps, gaps, blur: 0.0, scatter: 0.0 }
+    }
+
+    fn came(input: f64, output: f64, scatter: f64) -> Sample {
+        Sample { input, output, gaps: 10.0, blur: 0.0, scatter }
+    }
+
+    /// Bursts of which a third of the gaps are parted, or none.
+    fn bursts(parted: bool) -> Samples {
+        let far = if parted { 3.0 * OWN } else { OWN };
+        let gaps: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { far } else { OWN }).collect();
+        let burst = came(10.0, gaps.iter().sum::<f64>() / 30.0, 0.0);
+        Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }
+    }
+
+    #[test]
+    fn several_loaded_links_leave_what_is_free_between_the_line_and_what_was_held_up() {
+        let free = Estimate { value: 0.4 / OWN, low: 0.3 / OWN, high: 0.45 / OWN };
+        let near = vec![
+            vec![came(1.5 * OWN, 1.8 * OWN, 0.0)],
+            vec![came(1.7 * OWN, 1.9 * OWN, 0.0)],
+            vec![came(3.0 * OWN, 3.0 * OWN, 0.0)],
+        ];
+        let told = Samples { near: near.clone(), ..bursts(true) }.among_several(free);
+        assert_eq!((told.low, told.high), (free.low, 1.0 / (1.7 * OWN)));
+        assert!((told.value - f64::midpoint(0.4, 1.0 / 1.7) / OWN).abs() < 1e-12);
+        assert_eq!(Samples { near, ..bursts(false) }.among_several(free), free);
+    }
+
+    #[test]
+    fn what_slower_trains_meet_now_and_then_is_not_hidden_by_gaps_of_short_ones() {
+        let slower = |first: f64| {
+            let met = |load: f64| came(4.0 * OWN, OWN * (1.0 + 4.0 * load), (0.05 * OWN).powi(2));
+            vec![[first, 0.9, 0.9, 0.9, 0.9].map(met).to_vec()]
+        };
+        let full = vec![came(0.85 * OWN, 1.75 * OWN, (0.3 * OWN).powi(2)); 30];
+        assert!(Samples { near: slower(0.8), full: full.clone(), ..bursts(false) }.differ());
+        assert!(!Samples { near: slower(0.89), full: full.clone(), ..bursts(false) }.differ());
+        assert!(!Samples { near: slower(0.8), full, ..bursts(true) }.differ());
+    }
+
+    #[test]
+    fn a_link_is_idle_until_something_is_met() {
+        let idle = vec![came(0.85 * OWN, OWN, 0.0); 8];
+        assert!(Samples { full: idle.clone(), ..bursts(false) }.idle());
+        let heads = vec![came(0.85 * OWN, 1.5 * OWN, 0.0)];
+        let met = Samples { full: idle, heads, bursts_seen: true, ..bursts(false) };
+        assert!(!met.idle());
     }
 
     #[test]

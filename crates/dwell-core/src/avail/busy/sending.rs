@@ -75,10 +75,7 @@ impl Sending {
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
         let fleet: Vec<Departure> = (0..count)
-            .map(|_| Departure {
-                pause: spread(&mut self.chance, pause) + drained,
-                train: train.clone(),
-            })
+            .map(|_| Departure { pause: spread(&mut self.chance, pause) + drained, train: train.clone() })
             .collect();
         self.packets += count * train.packets.len();
         self.longest = self.longest.max(train.packets.len());
