@@ -2,7 +2,7 @@
 
 use super::line::Known;
 use super::waiting::HOST;
-use crate::stats::quantile::{mean, sorted};
+use crate::stats::quantile::{mean, median, sorted};
 
 /// Share of all gaps that must lie together.
 const TOGETHER: f64 = 0.08;
@@ -64,10 +64,12 @@ pub(super) fn another(
     }
     let own = own.map(|(own, _)| own);
     let least = burst - made;
-    let served = own.map_or(least, |own| own.min(least));
+    // Few of the gaps of bursts hold packets of others, but these are long: the mean is above what most of them are.
+    let middle = median(bursts)?;
+    let served = own.unwrap_or(middle).min(least);
     let shorter = |gap: &&f64| **gap < served - nearer(served);
     let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
-    let usual = own.unwrap_or(burst);
+    let usual = own.unwrap_or(middle);
     let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= nearer(usual) / 2.0).count();
     if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
         && (alike as f64) < ALIKE * bursts.len() as f64
