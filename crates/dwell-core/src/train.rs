@@ -20,8 +20,8 @@ pub enum Direction {
 pub struct Packet {
     /// Size on the wire, as [`Bytes`] defines it.
     pub size: Bytes,
-    /// How long after the previous packet's departure this one departs; zero: back to back, in one burst.
-    /// Meaningless for the first packet.
+    /// How long after the previous packet is to depart this one is; zero: back to back, in one burst. Meaningless for the
+    /// first packet.
     pub hold: Nanos,
 }
 

@@ -5,6 +5,7 @@ use super::unparted::Another;
 use super::waiting::{allowed, waited};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
+use crate::stats::quantile::median;
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
@@ -78,9 +79,10 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, range)
                 .limited(Limit::Link, "trains faster than that are held up");
         }
-        if let Some(waited) = waited(&self.samples.firsts)
-            .filter(|waited| *waited > allowed(&line, self.samples.another() == Some(Another::Closer)))
-        {
+        if let Some(waited) = waited(&self.samples.firsts).filter(|waited| {
+            let closer = self.samples.another() == Some(Another::Closer);
+            *waited > allowed(&line, median(&self.samples.cold).unwrap_or(0.0), closer)
+        }) {
             let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
             report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));
             return report

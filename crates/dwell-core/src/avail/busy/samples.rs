@@ -41,6 +41,8 @@ pub(super) struct Samples {
     pub(super) near: Vec<Vec<Sample>>,
     /// Departure and apparent delay of first packets, nanoseconds.
     pub(super) firsts: Vec<(f64, f64)>,
+    /// How long after them the second packets of bursts left.
+    pub(super) cold: Vec<f64>,
 }
 
 impl Samples {
@@ -59,6 +61,7 @@ impl Samples {
         self.gaps.extend(gaps(passed));
         self.bursts.extend(self.sample(passed));
         self.made.extend(passed.last().map(|last| last.sent / (passed.len() - 1).max(1) as f64));
+        self.cold.extend(passed.get(1).map(|second| second.sent));
     }
 
     pub(super) fn see_full(&mut self, passed: &[Passed], sample: Option<Sample>) {

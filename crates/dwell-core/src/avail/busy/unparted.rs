@@ -1,7 +1,8 @@
 //! The gap of packets that left the narrow link one right behind the other.
 
 use super::line::Known;
-use crate::stats::quantile::{mean, sorted};
+use super::waiting::HOST;
+use crate::stats::quantile::{mean, median, sorted};
 
 /// Share of all gaps that must lie together.
 const TOGETHER: f64 = 0.08;
@@ -41,6 +42,10 @@ pub(super) enum Another {
 /// So much more or less than one link explains is another's doing.
 const ANOTHER: f64 = 0.1;
 
+/// Packets come nearer to each other by what a host delays them, too: by less than that nothing is made of it, unless it is so
+/// much of what one link takes (a link half as fast again as the narrow one lets those that waited come nearer by a third).
+const HOSTS: f64 = 0.3;
+
 /// Where so many gaps are shorter, and fewer than so many of bursts are as long as one link makes them (a host's stamps are
 /// off now and then, but not at each packet).
 const CLOSER: f64 = 0.05;
@@ -59,17 +64,24 @@ pub(super) fn another(
     }
     let own = own.map(|(own, _)| own);
     let least = burst - made;
-    let served = own.map_or(least, |own| own.min(least));
-    let shorter = |gap: &&f64| **gap < served * (1.0 - ANOTHER);
+    // Few of the gaps of bursts hold packets of others, but these are long: the mean is above what most of them are.
+    let middle = median(bursts)?;
+    let served = own.unwrap_or(middle).min(least);
+    let shorter = |gap: &&f64| **gap < served - nearer(served);
     let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
-    let usual = own.unwrap_or(burst);
-    let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= ANOTHER / 2.0 * usual).count();
+    let usual = own.unwrap_or(middle);
+    let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= nearer(usual) / 2.0).count();
     if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
         && (alike as f64) < ALIKE * bursts.len() as f64
     {
         return Some(Another::Closer);
     }
     own.is_some_and(|own| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
+}
+
+/// By how much packets come nearer to each other than the `gap` that one link makes them before it is another's doing.
+fn nearer(gap: f64) -> f64 {
+    (ANOTHER * gap).max(HOST.min(HOSTS * gap))
 }
 
 /// The smallest gap at which gaps of bursts crowd: packets that nothing came between are all served in the same time.
@@ -103,18 +115,24 @@ mod tests {
 
     #[test]
     fn another_link_parts_packets_or_lets_them_come_nearer() {
-        let (own, made) = (Some((120.0, 0.1)), 12.0);
+        // Microseconds.
+        let us = |gaps: &[f64]| gaps.iter().map(|gap| gap * 1e3).collect::<Vec<_>>();
+        let told =
+            |gaps: &[f64], burst: f64| another(&us(gaps), &[], Some((120e3, 100.0)), 12e3, burst * 1e3);
         let even = [120.0; 30];
-        assert_eq!(another(&even, &[], own, made, 120.0), None);
+        assert_eq!(told(&even, 120.0), None);
         // What one link may send between two packets of a burst, and more than that.
-        assert_eq!(another(&even, &[], own, made, 131.0), None);
-        assert_eq!(another(&even, &[], own, made, 180.0), Some(Another::Parted));
-        let jostled: Vec<f64> = (0..30).map(|i| 90.0 + 2.0 * f64::from(i)).collect();
-        assert_eq!(another(&jostled, &[], own, made, 120.0), Some(Another::Closer));
+        assert_eq!(told(&even, 131.0), None);
+        assert_eq!(told(&even, 180.0), Some(Another::Parted));
+        let jostled: Vec<f64> = (0..30).map(|i| 75.0 + 3.0 * f64::from(i)).collect();
+        assert_eq!(told(&jostled, 120.0), Some(Another::Closer));
         // A host whose stamps are late now and then.
-        let mut late = even.to_vec();
-        late.extend([150.0, 90.0, 150.0, 90.0]);
-        assert_eq!(another(&late, &[], own, made, 121.0), None);
+        let late = [even.as_slice(), &[170.0, 70.0, 170.0, 70.0]].concat();
+        assert_eq!(told(&late, 121.0), None);
+        // One whose stamps are late by up to 15 us, never twice alike.
+        let delay = |place: usize| (place * 7 % 16) as f64;
+        let uneven: Vec<f64> = (0..30).map(|place| 120.0 + delay(place + 1) - delay(place)).collect();
+        assert_eq!(told(&uneven, 120.0), None);
     }
 
     #[test]

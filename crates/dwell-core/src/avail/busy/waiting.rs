@@ -16,18 +16,22 @@ pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
 const BEYOND: f64 = 3.0;
 
 /// Nothing is made of waits up to this many nanoseconds: hosts make packets wait as long.
-const HOST: f64 = 20e3;
+pub(super) const HOST: f64 = 20e3;
 
 /// The longest mean wait that the link of a `line` explains: of a queue whose work grows and shrinks by chance, and has
 /// `1 - share` to shrink (Pollaczek and Khinchine's formula), where its packets are as large as ours or as lumpy as the
 /// samples show.
 /// None of it where another link is known to be loaded.
-pub(super) fn allowed(line: &Line, other: bool) -> f64 {
+///
+/// `cold` is how long the sender's own core is busy with the first of packets that it was given at once, before it comes to the
+/// second: a host that needs long for it does so now more and now less.
+pub(super) fn allowed(line: &Line, cold: f64, other: bool) -> f64 {
+    let host = HOST.max(cold);
     if other {
-        return HOST;
+        return host;
     }
     let lumps = line.noise.max(line.share.value * line.own.value);
-    HOST + BEYOND * lumps / (2.0 * (1.0 - line.share.value).max(1e-2))
+    host + BEYOND * lumps / (2.0 * (1.0 - line.share.value).max(1e-2))
 }
 
 #[cfg(test)]

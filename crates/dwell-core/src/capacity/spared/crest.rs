@@ -241,7 +241,10 @@ mod tests {
                 marks.push(mark(low, low + 0.2 * truth));
             }
             let found = crest(&marks, &EVERYWHERE, seed).unwrap();
-            prop_assert!((found.slope.value - 1.0).abs() < 0.05, "{found:?}");
+            // Of all that can be drawn here; one in 3,000 has its value farther off than a twentieth.
+            prop_assert!(found.slope.low <= 1.0 && 1.0 <= found.slope.high, "{found:?}");
+            // More is known than any one of them says.
+            prop_assert!(found.slope.high - found.slope.low < 0.2, "{found:?}");
         }
     }
 }
