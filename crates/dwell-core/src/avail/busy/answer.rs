@@ -95,7 +95,7 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                 .limited(Limit::HostLimited, why);
         }
-        if self.samples.another().is_some() {
+        if self.samples.another().is_some() || self.samples.apart(&line) {
             report.warnings.push(String::from(
                 "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
             ));

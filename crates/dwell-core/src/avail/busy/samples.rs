@@ -15,6 +15,12 @@ const SPREAD: f64 = 1.03;
 /// Trains that leave so much slower than they should are as fast as the sender makes them.
 const LATE: f64 = 1.1;
 
+/// So many times L / C is more than a link's packets are apart, beside what came between them.
+const APART: f64 = 1.1;
+
+/// Standard errors of a normal distribution that hold 95 % of it.
+const NORMAL: f64 = 1.96;
+
 /// What is taken for loaded before anything is known.
 const UNKNOWN: f64 = 0.5;
 
@@ -93,6 +99,17 @@ impl Samples {
     /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
     pub(super) fn another(&self) -> Option<Another> {
         another(&self.gaps, &self.full_gaps, self.own(), self.made()?, self.burst()?)
+    }
+
+    /// Whether bursts come further apart than the load of that line makes them: between two of their packets comes what was sent
+    /// meanwhile, give or take what so few packets of others do by chance.
+    pub(super) fn apart(&self, line: &Line) -> bool {
+        let (Some((own, _)), Some(made), Some(burst)) = (self.own(), self.made(), self.burst()) else {
+            return false;
+        };
+        let between = line.share.high * made;
+        let chance = NORMAL * (between * own / self.gaps.len() as f64).sqrt();
+        burst > own * APART + between + chance
     }
 
     /// How far apart packets of bursts come.
@@ -269,6 +286,14 @@ mod tests {
         assert!(Samples { near: slower(0.8), full: full.clone(), ..bursts(false) }.differ());
         assert!(!Samples { near: slower(0.89), full: full.clone(), ..bursts(false) }.differ());
         assert!(!Samples { near: slower(0.8), full, ..bursts(true) }.differ());
+    }
+
+    #[test]
+    fn a_link_with_little_load_does_not_part_bursts() {
+        let full: Vec<Sample> =
+            (0..8).map(|i| came(0.85 * OWN, OWN * (1.04 + 0.01 * f64::from(i % 2)), 0.0)).collect();
+        let line = line::line(&full, &[], Some((OWN, 1.0))).unwrap();
+        assert!(bursts(true).apart(&line) && !bursts(false).apart(&line));
     }
 
     #[test]
