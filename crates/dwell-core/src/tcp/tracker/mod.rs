@@ -135,7 +135,7 @@ impl Tracker {
     pub fn finish(&mut self, take: &mut impl FnMut(Handshake)) {
         for class in Class::ALL {
             while let Some(place) = self.table.oldest(class) {
-                self.counts.cut_off += u64::from(class != Class::Held);
+                self.counts.cut_off += u64::from(!self.is_over(place));
                 self.drop_out(place, take);
             }
         }
@@ -143,6 +143,15 @@ impl Tracker {
 
     fn is_old(&self, place: Place, now: Nanos) -> bool {
         now - self.table.touched(place) > self.limit(self.table.class(place))
+    }
+
+    /// Whether it is established or refused, and only what may tell more of it is waited for.
+    fn is_over(&self, place: Place) -> bool {
+        match self.table.class(place) {
+            Class::Held => true,
+            Class::Answered => self.table.at(place).early.is_some_and(|early| early.what == What::Server),
+            Class::Stray | Class::Unanswered => false,
+        }
     }
 
     fn limit(&self, class: Class) -> Nanos {
@@ -179,7 +188,7 @@ impl Tracker {
     }
 
     fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) == Class::Held {
+        if self.is_over(place) {
             let handshake = self.held(place);
             return self.tell(place, handshake, take);
         }
@@ -189,22 +198,27 @@ impl Tracker {
 
     /// Forgets a handshake, and tells it.
     fn drop_out(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) == Class::Held {
-            self.counts.established += 1;
-            take(self.held(place));
+        let handshake = if self.is_over(place) {
+            self.held(place)
         } else {
-            take(self.table.at(place).handshake(Ending::Unfinished, Half::Unknown));
-        }
+            self.table.at(place).handshake(Ending::Unfinished, Half::Unknown)
+        };
+        self.count(&handshake);
         self.table.remove(place);
+        take(handshake);
     }
 
-    /// One is over.
-    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
-        match handshake.ending {
+    const fn count(&mut self, told: &Handshake) {
+        match told.ending {
             Ending::Established => self.counts.established += 1,
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
+    }
+
+    /// One is over.
+    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
+        self.count(&handshake);
         let ended = Ended::of(self.table.at(place), self.table.touched(place));
         self.over.keep(self.table.flow(place), &ended);
         self.table.remove(place);
@@ -218,9 +232,11 @@ impl Tracker {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
                 let bound = answers.at_most(answers.answered(None), early.at);
-                let half = if progress.doubtful || progress.deaf { Half::Unknown } else { bound };
+                let half = if progress.doubtful { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
+            Some(early) if early.what == What::Refusal => progress.refused(early.at, early.echo),
+            Some(early) if early.what == What::Reset => progress.broken_off(early.at, early.echo),
             Some(early) => progress.established(early),
             None => progress.handshake(Ending::Unfinished, Half::Unknown),
         }
@@ -234,8 +250,8 @@ impl Tracker {
                     self.counts.evicted_unanswered += 1;
                     self.parked.keep(self.table.flow(place), self.table.at(place));
                 }
-                Class::Answered => self.counts.evicted_answered += 1,
-                Class::Held => {}
+                Class::Answered if !self.is_over(place) => self.counts.evicted_answered += 1,
+                Class::Answered | Class::Held => {}
             }
             self.drop_out(place, take);
         }
