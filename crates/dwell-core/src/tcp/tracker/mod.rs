@@ -10,6 +10,7 @@ mod crowd;
 mod early;
 mod ended;
 mod ending;
+mod forgotten;
 mod limits;
 mod missed;
 mod opening;
@@ -29,6 +30,7 @@ use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
 use ended::Ended;
+use forgotten::Forgotten;
 use over::Over;
 use parked::Parked;
 use progress::Progress;
@@ -44,6 +46,7 @@ pub struct Tracker {
     table: Table,
     over: Over,
     parked: Parked,
+    forgotten: Forgotten,
     patience: Nanos,
     /// Until then none is too old.
     due: Nanos,
@@ -58,6 +61,7 @@ impl Tracker {
             table: Table::new(limits.handshakes),
             over: Over::new(limits.handshakes),
             parked: Parked::new(limits.handshakes),
+            forgotten: Forgotten::new(limits.handshakes, limits.patience),
             patience: limits.patience,
             due: Nanos::MAX,
             counts: Counts::default(),
@@ -183,8 +187,18 @@ impl Tracker {
         take: &mut impl FnMut(Handshake),
     ) -> Option<Place> {
         let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
-        self.keep(flow, Progress::opened(&syn), Class::Unanswered, take);
+        let opened = self.opened(flow, &syn);
+        self.keep(flow, opened, Class::Unanswered, take);
         self.table.find(flow, &syn.from, &syn.to)
+    }
+
+    /// Begun by a SYN: the first, unless one of its flow has been forgotten.
+    fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
+        let mut progress = Progress::opened(syn);
+        if self.forgotten.has(flow, syn.at) {
+            progress.syns.note_forgotten();
+        }
+        progress
     }
 
     fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
@@ -245,13 +259,19 @@ impl Tracker {
     fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
             match self.table.class(place) {
-                Class::Stray => self.counts.evicted_stray += 1,
+                _ if self.is_over(place) => {}
                 Class::Unanswered => {
                     self.counts.evicted_unanswered += 1;
-                    self.parked.keep(self.table.flow(place), self.table.at(place));
+                    if let Some(flow) = self.parked.keep(self.table.flow(place), self.table.at(place)) {
+                        self.forgotten.note(flow, progress.begun());
+                    }
                 }
-                Class::Answered if !self.is_over(place) => self.counts.evicted_answered += 1,
-                Class::Answered | Class::Held => {}
+                class => {
+                    let is_stray = class == Class::Stray;
+                    self.counts.evicted_stray += u64::from(is_stray);
+                    self.counts.evicted_answered += u64::from(!is_stray);
+                    self.forgotten.note(self.table.flow(place), progress.begun());
+                }
             }
             self.drop_out(place, take);
         }

@@ -16,7 +16,8 @@ impl Tracker {
         take: &mut impl FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            self.begin(flow, syn, Ended::has_syn, (Progress::opened(syn), Class::Unanswered), take);
+            let opened = (self.opened(flow, syn), Class::Unanswered);
+            self.begin(flow, syn, Ended::has_syn, opened, take);
             return;
         };
         let class = self.table.class(place);
