@@ -16,7 +16,9 @@ impl Progress {
             self.early.filter(|_| is_acknowledged).map(|early| early.acknowledgment.wrapping_sub(1))
         };
         let doubted = self.skewed || self.answer_missed;
-        let server_half = if doubted { Half::Unknown } else { self.server_half };
+        // Of several SYNs and one that was not heard, other probes may tell another.
+        let elsewhere = self.deaf && self.syns.is_repeated();
+        let server_half = if doubted || elsewhere { Half::Unknown } else { self.server_half };
         let client_half = if doubted || self.deaf { Half::Unknown } else { client_half };
         let total = if self.uncaused { Half::Unknown } else { server_half.then(client_half) };
         Handshake {

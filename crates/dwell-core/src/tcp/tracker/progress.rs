@@ -249,6 +249,9 @@ impl Progress {
         if let Some(at) = self.answers.first() {
             self.judge_server(at, self.answer_echo);
         }
+        if self.answers.count() == 1 {
+            self.deaf = self.syns.names_unseen(self.answer_echo);
+        }
     }
 
     /// The server's half, from the SYN to an answer.

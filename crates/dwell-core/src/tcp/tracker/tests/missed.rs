@@ -175,6 +175,16 @@ fn a_syn_ack_that_names_a_syn_not_heard_leaves_the_clients_half_open() {
         stamped(with_data(ack(S + 400), 320), 1_011, 1_007),
     ]);
     assert_eq!((told.server_half, told.client_half), (exact(300), Half::Unknown));
+    // Of several SYNs: a probe that heard others may tell the time of another.
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(300), 7, 10),
+        stamped(syn_ack(S + 300), 1_007, 1_010),
+        stamped(syn(3 * S), 3_010, 0),
+        stamped(syn_ack(5 * S), 5_007, 5_010),
+        stamped(ack(5 * S + 100), 5_011, 5_007),
+    ]);
+    assert_eq!((told.server_half, told.client_half), (Half::Unknown, Half::Unknown));
     // With another number: where that SYN was heard, what this one took is told, and not the first.
     let anew = Segment { sequence: 77, ..syn_ack(S + 300) };
     let told = only(&[stamped(syn(0), 10, 0), stamped(syn_ack(300), 7, 10), stamped(anew, 1_007, 1_010)]);
