@@ -3,11 +3,15 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
 use dwell_store::warehouse::{Batch, Minute, Sqlite, Store as _};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 fn dwell(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwell")).current_dir(folder).args(arguments).output().expect("dwell")
@@ -174,6 +178,53 @@ fn a_warehouse_tells_the_same() {
         told.contains("in to out") && !told.contains("mid") && told.contains("2026-11-21 12:00"),
         "{told}"
     );
+}
+
+#[test]
+fn following_goes_on_where_nothing_is_new_and_ends_with_the_table_when_told_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+    for (probe, server, client, seen) in [("in", 9_000_000, 1_000_000, 41), ("out", 1_000_000, 9_000_000, 40)]
+    {
+        // The last of them waits for the other probe.
+        let records = (0..seen).map(|n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) });
+        let batch = Batch {
+            probe: probe.to_owned(),
+            epoch: 1,
+            serial: 1,
+            records: records.collect(),
+            given_up: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+        };
+        store.keep(&batch).expect("kept");
+    }
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_dwell"))
+            .current_dir(folder.path())
+            .args(["sections", "--store", "store", "--follow", "--csv", "told.csv"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("dwell");
+        let file = folder.path().join("told.csv");
+        let told = || fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+        let patience = Instant::now();
+        while told() < 1 + 40 * 3 && patience.elapsed() < Duration::from_secs(20) {
+            sleep(Duration::from_millis(20));
+        }
+        sleep(Duration::from_millis(1_200));
+        assert_eq!((told(), child.try_wait().expect("a child")), (1 + 40 * 3, None));
+        kill(Pid::from_raw(child.id() as i32), signal).expect("told to end");
+        let output = child.wait_with_output().expect("an end");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stdout)
+                .ends_with("41 connections, 0 of them joined by their sequence numbers alone (NAT)\n")
+        );
+        assert_eq!(told(), 1 + 40 * 3 + 2);
+        fs::remove_file(&file).expect("removed");
+    }
 }
 
 #[test]

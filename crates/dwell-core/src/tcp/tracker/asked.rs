@@ -37,6 +37,8 @@ pub(super) struct Asked {
     ordered: bool,
     /// The last one came too long after the one before it to overtake it.
     apart: bool,
+    /// One before the first may have been forgotten.
+    forgotten: bool,
 }
 
 /// Which of those that asked was answered.
@@ -75,7 +77,13 @@ impl Asked {
             telling: value.is_some(),
             ordered: value.is_some(),
             apart: true,
+            forgotten: false,
         }
+    }
+
+    /// One before it may have been forgotten: then what does not name it may answer that.
+    pub(super) const fn note_forgotten(&mut self) {
+        self.forgotten = true;
     }
 
     /// Whether `segment` is the newest once more, seen twice and sent once.
@@ -161,6 +169,7 @@ impl Asked {
             (2, Some(echo)) if self.ordered && ![self.first_value, self.newest_value].contains(&echo) => {
                 Which::Unseen
             }
+            _ if self.forgotten => Which::Unknown,
             _ if self.repeated => Which::Any,
             _ => Which::Newest,
         }

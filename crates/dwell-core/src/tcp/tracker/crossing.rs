@@ -53,8 +53,9 @@ impl Progress {
             return None;
         };
         if by_client == (early.what == What::ClientCrosses) {
-            // Sent again: an ACK may then answer either.
-            self.skewed |= is_syn && !Asked::is_copy_at(early.at, segment.at);
+            // Sent again: an ACK may then answer either. Where no SYN was seen twice, it is no copy, however soon it comes.
+            let is_copy = self.mirrored && Asked::is_copy_at(early.at, segment.at);
+            self.skewed |= is_syn && !is_copy;
             return None;
         }
         let before = self.half_of(!by_client, early.echo, early.at);

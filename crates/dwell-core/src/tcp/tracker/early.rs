@@ -23,6 +23,10 @@ pub(super) enum What {
     Later,
     /// What the server sends when it has had the ACK.
     Server,
+    /// What refuses the SYN.
+    Refusal,
+    /// The client's RST.
+    Reset,
     /// The client's SYN/ACK, in answer to the server's SYN.
     ClientCrosses,
     /// The server's SYN/ACK, where the server sent a SYN too.

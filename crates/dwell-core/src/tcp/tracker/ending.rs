@@ -1,10 +1,10 @@
 //! What ends a handshake: the client's ACK, an RST, an ICMP message.
 
 use super::super::{Ending, Flag, Half, Handshake, Segment, TcpFlags, Unreachable};
-use super::Tracker;
 use super::early::{Early, What};
 use super::progress::echo;
 use super::table::{Class, Place};
+use super::{HOLD, Tracker};
 
 impl Tracker {
     /// A segment with ACK, without SYN and RST.
@@ -14,12 +14,18 @@ impl Tracker {
         if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
             return self.cross(place, segment, take);
         }
+        if progress.refused_at().is_some() {
+            return;
+        }
         if progress.is_client(&segment.from) {
             let Some(third) = progress.third(segment).map(|third| progress.unless_later(third)) else {
                 return;
             };
             match (class, progress.early.map(|early| early.at)) {
-                (Class::Unanswered, _) => self.hold(place, third),
+                (Class::Unanswered, _) => {
+                    self.table.at_mut(place).note_skipped(segment);
+                    self.hold(place, third);
+                }
                 // An ACK that was sent before may pass yet, or a SYN/ACK where several are to be expected.
                 (Class::Stray | Class::Answered, _)
                     if third.what != What::Ack || progress.awaits_answer() =>
@@ -42,7 +48,14 @@ impl Tracker {
             }
         } else if matches!(class, Class::Stray | Class::Answered) && progress.shows_established(segment) {
             let (at, acknowledgment) = (segment.at, segment.acknowledgment);
-            self.hold(place, Early { at, echo: None, acknowledgment, what: What::Server });
+            let server = Early { at, echo: None, acknowledgment, what: What::Server };
+            if class == Class::Stray {
+                self.hold(place, server);
+            } else if progress.early.is_none() {
+                // The client's direction passes here: what it sends next names what it has heard.
+                self.table.at_mut(place).early = Some(server);
+                self.touch(place, at, class);
+            }
         } else if progress.answers.count() == 0 && matches!(class, Class::Unanswered | Class::Held) {
             self.table.at_mut(place).hear_later(segment);
         }
@@ -60,43 +73,57 @@ impl Tracker {
             self.counts.stray_refusals += 1;
             return;
         };
-        self.tell(place, handshake, take);
+        let by_client = self.table.at(place).is_client(&reset.from);
+        let what = if by_client { What::Reset } else { What::Refusal };
+        let (at, acknowledgment) = (reset.at, reset.acknowledgment);
+        self.end(place, Early { at, echo: echo(reset), acknowledgment, what }, handshake, take);
+    }
+
+    /// It ends: at once, unless what was sent before may pass yet and tell another story.
+    fn end(&mut self, place: Place, early: Early, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
+        let is_over = self.is_over(place);
+        let progress = self.table.at_mut(place);
+        let waits = match early.what {
+            What::Reset => progress.awaits_answer(),
+            // The refusal of another SYN, which was sent after the one that is known.
+            _ => {
+                let is_late = progress.syns.last().is_some_and(|syn| early.at - syn >= HOLD);
+                is_late && progress.answers.count() == 0
+            }
+        };
+        if waits && !is_over {
+            progress.flags = handshake.flags;
+            self.hold(place, early);
+        } else {
+            self.tell(place, handshake, take);
+        }
     }
 
     /// What an RST makes of a handshake; `None` if it is not meant.
     fn refusal(&self, place: Place, reset: &Segment) -> Option<Handshake> {
         let progress = self.table.at(place);
-        let mut ended = progress.settled();
-        ended.flags.set(Flag::Reset);
         let by_client = progress.is_client(&reset.from);
         let is_ack = reset.flags.has(TcpFlags::ACK);
         match self.table.class(place) {
-            Class::Unanswered if by_client => {
-                // The client refuses an answer that did not pass here.
-                let total = progress.syns.at_most(progress.syns.answered(None), reset.at);
-                (progress.client_ahead(reset) == Some(0))
-                    .then(|| Handshake { total, ..ended.handshake(Ending::Refused, Half::Unknown) })
-            }
-            Class::Unanswered => {
-                ended = progress.clone();
-                ended.judge_server(reset.at, echo(reset));
-                (is_ack && progress.acknowledges_syn(reset))
-                    .then(|| ended.handshake(Ending::Refused, Half::Unknown))
-            }
-            Class::Stray | Class::Answered if by_client => {
-                // The client's kernel, in answer to the SYN/ACK; a program, later; or a firewall in its name.
-                let bound = ended.answers.at_most(ended.answers.answered(echo(reset)), reset.at);
-                let is_doubtful = ended.doubtful && !ended.answers.is_named(echo(reset));
-                let half = if is_doubtful || ended.deaf { Half::Unknown } else { bound };
-                progress.client_ahead(reset).map(|_| ended.handshake(Ending::Refused, half))
-            }
-            Class::Stray | Class::Answered => {
-                progress.follows_answer(reset).then(|| ended.handshake(Ending::Refused, Half::Unknown))
-            }
-            Class::Held => {
+            _ if progress.refused_at().is_some() => None,
+            _ if self.is_over(place) => {
                 let mut held = self.held(place);
                 held.flags.set(Flag::Reset);
                 Some(held)
+            }
+            Class::Unanswered if by_client => {
+                (progress.client_ahead(reset) == Some(0)).then(|| progress.broken_off(reset.at, echo(reset)))
+            }
+            Class::Unanswered => {
+                (is_ack && progress.acknowledges_syn(reset)).then(|| progress.refused(reset.at, echo(reset)))
+            }
+            _ if by_client => {
+                progress.client_ahead(reset).map(|_| progress.broken_off(reset.at, echo(reset)))
+            }
+            _ => {
+                let mut ended = progress.settled();
+                ended.flags.set(Flag::Reset);
+                progress.follows_answer(reset).then(|| ended.handshake(Ending::Refused, Half::Unknown))
             }
         }
     }
@@ -110,7 +137,10 @@ impl Tracker {
             &unreachable.to,
         );
         match found.and_then(|place| Some((place, self.unreachable(place, unreachable)?))) {
-            Some((place, handshake)) => self.tell(place, handshake, take),
+            Some((place, handshake)) => {
+                let (at, what) = (unreachable.at, What::Refusal);
+                self.end(place, Early { at, echo: None, acknowledgment: 0, what }, handshake, take);
+            }
             None => self.counts.stray_refusals += 1,
         }
     }
@@ -123,11 +153,9 @@ impl Tracker {
         ended.flags.set(Flag::RefusedByIcmp);
         match self.table.class(place) {
             Class::Unanswered if by_client => {
-                ended.judge_server(unreachable.at, None);
-                (unreachable.sequence == progress.isn_client)
-                    .then(|| ended.handshake(Ending::Refused, Half::Unknown))
+                (unreachable.sequence == progress.isn_client).then(|| ended.refused(unreachable.at, None))
             }
-            Class::Answered | Class::Stray if !by_client => {
+            Class::Answered | Class::Stray if !by_client && !self.is_over(place) => {
                 let half = ended.answers.since(ended.answers.answered(None), unreachable.at);
                 (unreachable.sequence == progress.isn_server).then(|| ended.handshake(Ending::Refused, half))
             }

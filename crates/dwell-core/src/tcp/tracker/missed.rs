@@ -31,6 +31,13 @@ impl Progress {
         segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= UNSEEN_DATA
     }
 
+    /// A client's segment where no SYN/ACK has passed. If it begins beyond a SYN without data, this may have repeated a
+    /// Fast Open's, whose data was taken.
+    pub(super) fn note_skipped(&mut self, segment: &Segment) {
+        let beyond = segment.sequence.wrapping_sub(self.isn_client.wrapping_add(1));
+        self.uncaused |= !self.has_syn_data() && (1..=UNSEEN_DATA).contains(&beyond);
+    }
+
     /// The SYN/ACK once more.
     pub(super) fn answered_again(&mut self, answer: &Segment) {
         *self = self.settled();
@@ -83,7 +90,7 @@ impl Progress {
         if first.what == What::Ack && third.what == What::Ack && !is_copy {
             // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
             let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;
-            self.deaf |= is_newest && self.spare_answers == 0;
+            self.answer_missed |= is_newest && self.spare_answers == 0;
             self.spare_answers = self.spare_answers.saturating_sub(1);
         }
     }

@@ -10,6 +10,7 @@ mod crowd;
 mod early;
 mod ended;
 mod ending;
+mod forgotten;
 mod limits;
 mod missed;
 mod opening;
@@ -29,6 +30,7 @@ use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use early::What;
 use ended::Ended;
+use forgotten::Forgotten;
 use over::Over;
 use parked::Parked;
 use progress::Progress;
@@ -44,6 +46,7 @@ pub struct Tracker {
     table: Table,
     over: Over,
     parked: Parked,
+    forgotten: Forgotten,
     patience: Nanos,
     /// Until then none is too old.
     due: Nanos,
@@ -58,6 +61,7 @@ impl Tracker {
             table: Table::new(limits.handshakes),
             over: Over::new(limits.handshakes),
             parked: Parked::new(limits.handshakes),
+            forgotten: Forgotten::new(limits.handshakes, limits.patience),
             patience: limits.patience,
             due: Nanos::MAX,
             counts: Counts::default(),
@@ -135,7 +139,7 @@ impl Tracker {
     pub fn finish(&mut self, take: &mut impl FnMut(Handshake)) {
         for class in Class::ALL {
             while let Some(place) = self.table.oldest(class) {
-                self.counts.cut_off += u64::from(class != Class::Held);
+                self.counts.cut_off += u64::from(!self.is_over(place));
                 self.drop_out(place, take);
             }
         }
@@ -143,6 +147,15 @@ impl Tracker {
 
     fn is_old(&self, place: Place, now: Nanos) -> bool {
         now - self.table.touched(place) > self.limit(self.table.class(place))
+    }
+
+    /// Whether it is established or refused, and only what may tell more of it is waited for.
+    fn is_over(&self, place: Place) -> bool {
+        match self.table.class(place) {
+            Class::Held => true,
+            Class::Answered => self.table.at(place).early.is_some_and(|early| early.what == What::Server),
+            Class::Stray | Class::Unanswered => false,
+        }
     }
 
     fn limit(&self, class: Class) -> Nanos {
@@ -174,12 +187,22 @@ impl Tracker {
         take: &mut impl FnMut(Handshake),
     ) -> Option<Place> {
         let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
-        self.keep(flow, Progress::opened(&syn), Class::Unanswered, take);
+        let opened = self.opened(flow, &syn);
+        self.keep(flow, opened, Class::Unanswered, take);
         self.table.find(flow, &syn.from, &syn.to)
     }
 
+    /// Begun by a SYN: the first, unless one of its flow has been forgotten.
+    fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
+        let mut progress = Progress::opened(syn);
+        if self.forgotten.has(flow, syn.at) {
+            progress.syns.note_forgotten();
+        }
+        progress
+    }
+
     fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) == Class::Held {
+        if self.is_over(place) {
             let handshake = self.held(place);
             return self.tell(place, handshake, take);
         }
@@ -189,22 +212,27 @@ impl Tracker {
 
     /// Forgets a handshake, and tells it.
     fn drop_out(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) == Class::Held {
-            self.counts.established += 1;
-            take(self.held(place));
+        let handshake = if self.is_over(place) {
+            self.held(place)
         } else {
-            take(self.table.at(place).handshake(Ending::Unfinished, Half::Unknown));
-        }
+            self.table.at(place).handshake(Ending::Unfinished, Half::Unknown)
+        };
+        self.count(&handshake);
         self.table.remove(place);
+        take(handshake);
     }
 
-    /// One is over.
-    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
-        match handshake.ending {
+    const fn count(&mut self, told: &Handshake) {
+        match told.ending {
             Ending::Established => self.counts.established += 1,
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
+    }
+
+    /// One is over.
+    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
+        self.count(&handshake);
         let ended = Ended::of(self.table.at(place), self.table.touched(place));
         self.over.keep(self.table.flow(place), &ended);
         self.table.remove(place);
@@ -218,9 +246,11 @@ impl Tracker {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
                 let bound = answers.at_most(answers.answered(None), early.at);
-                let half = if progress.doubtful || progress.deaf { Half::Unknown } else { bound };
+                let half = if progress.doubtful { Half::Unknown } else { bound };
                 progress.handshake(Ending::Established, half)
             }
+            Some(early) if early.what == What::Refusal => progress.refused(early.at, early.echo),
+            Some(early) if early.what == What::Reset => progress.broken_off(early.at, early.echo),
             Some(early) => progress.established(early),
             None => progress.handshake(Ending::Unfinished, Half::Unknown),
         }
@@ -229,13 +259,19 @@ impl Tracker {
     fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
             match self.table.class(place) {
-                Class::Stray => self.counts.evicted_stray += 1,
+                _ if self.is_over(place) => {}
                 Class::Unanswered => {
                     self.counts.evicted_unanswered += 1;
-                    self.parked.keep(self.table.flow(place), self.table.at(place));
+                    if let Some(flow) = self.parked.keep(self.table.flow(place), self.table.at(place)) {
+                        self.forgotten.note(flow, progress.begun());
+                    }
                 }
-                Class::Answered => self.counts.evicted_answered += 1,
-                Class::Held => {}
+                class => {
+                    let is_stray = class == Class::Stray;
+                    self.counts.evicted_stray += u64::from(is_stray);
+                    self.counts.evicted_answered += u64::from(!is_stray);
+                    self.forgotten.note(self.table.flow(place), progress.begun());
+                }
             }
             self.drop_out(place, take);
         }

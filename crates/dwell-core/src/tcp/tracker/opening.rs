@@ -16,7 +16,8 @@ impl Tracker {
         take: &mut impl FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            self.begin(flow, syn, Ended::has_syn, (Progress::opened(syn), Class::Unanswered), take);
+            let opened = (self.opened(flow, syn), Class::Unanswered);
+            self.begin(flow, syn, Ended::has_syn, opened, take);
             return;
         };
         let class = self.table.class(place);
@@ -56,6 +57,7 @@ impl Tracker {
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
+            _ if progress.refused_at().is_some_and(|refused| refused < syn.at) => self.counts.late += 1,
             _ => {
                 progress.skewed |= crosses;
                 progress.syns.again(syn);
@@ -85,12 +87,12 @@ impl Tracker {
             self.counts.stray_syn_acks += u64::from(is_stray);
             return;
         };
-        let class = self.table.class(place);
+        let (class, is_over) = (self.table.class(place), self.is_over(place));
         let progress = self.table.at_mut(place);
         if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
             return self.cross(place, answer, take);
         }
-        if progress.crossed_with(answer) {
+        if progress.crossed_with(answer) || progress.has_refused(answer) {
             self.counts.late += 1;
             return;
         }
@@ -116,11 +118,13 @@ impl Tracker {
         }
         match class {
             Class::Unanswered => {
+                // What the server was heard to send before is no sign of an ACK: with TCP Fast Open it need not wait.
+                progress.early = None;
                 progress.answered(answer);
                 self.note_unseen(place, echo(answer));
                 self.touch(place, answer.at, Class::Answered);
             }
-            Class::Held => self.answer_held(place, answer, take),
+            _ if is_over => self.answer_held(place, answer, take),
             Class::Stray | Class::Answered if progress.isn_server != answer.sequence => {
                 progress.answered(answer);
                 self.touch(place, answer.at, class);
@@ -132,7 +136,7 @@ impl Tracker {
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
-            Class::Stray | Class::Answered => {
+            _ => {
                 progress.answered_again(answer);
                 self.counts.repeated_syn_acks += 1;
                 self.touch(place, answer.at, class);
@@ -166,7 +170,7 @@ impl Tracker {
         progress.flags.set(Flag::OutOfOrder);
         progress.answered(answer);
         if !progress.may_be_repeated() {
-            let handshake = progress.established(early);
+            let handshake = self.held(place);
             self.tell(place, handshake, take);
         }
     }
@@ -213,7 +217,7 @@ impl Tracker {
 
     /// Another connection between the same ports.
     fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
-        if self.table.class(place) != Class::Held {
+        if !self.is_over(place) {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }

@@ -4,6 +4,7 @@ use super::super::{Ending, Flag, Half, Handshake};
 use super::asked::Which;
 use super::early::{Early, What};
 use super::progress::Progress;
+use crate::unit::Nanos;
 
 impl Progress {
     /// The handshake as it stands.
@@ -14,8 +15,11 @@ impl Progress {
         } else {
             self.early.filter(|_| is_acknowledged).map(|early| early.acknowledgment.wrapping_sub(1))
         };
-        let trusted = |half| if self.skewed { Half::Unknown } else { half };
-        let (server_half, client_half) = (trusted(self.server_half), trusted(client_half));
+        let doubted = self.skewed || self.answer_missed;
+        // Of several SYNs and one that was not heard, other probes may tell another.
+        let elsewhere = self.deaf && self.syns.is_repeated();
+        let server_half = if doubted || elsewhere { Half::Unknown } else { self.server_half };
+        let client_half = if doubted || self.deaf { Half::Unknown } else { client_half };
         let total = if self.uncaused { Half::Unknown } else { server_half.then(client_half) };
         Handshake {
             client: self.client,
@@ -34,6 +38,31 @@ impl Progress {
         }
     }
 
+    /// The handshake, whose SYN was refused then.
+    pub(super) fn refused(&self, at: Nanos, echo: Option<u32>) -> Handshake {
+        let mut ended = self.clone();
+        ended.judge_server(at, echo);
+        ended.handshake(Ending::Refused, Half::Unknown)
+    }
+
+    /// The handshake, which the client broke off then: its kernel, in answer to the SYN/ACK; a program, later; or a firewall
+    /// in its name. Where no SYN/ACK passed here, it refuses one nevertheless.
+    pub(super) fn broken_off(&self, at: Nanos, echo: Option<u32>) -> Handshake {
+        let mut ended = self.settled();
+        ended.flags.set(Flag::Reset);
+        if ended.answers.count() == 0 {
+            let total = ended.syns.at_most(ended.syns.answered(None), at);
+            return Handshake { total, ..ended.handshake(Ending::Refused, Half::Unknown) };
+        }
+        let which = ended.answers.answered(echo);
+        let bound = ended.answers.at_most(which, at);
+        ended.answer_missed |= which == Which::Unseen;
+        // It refuses one before that, or one direction reaches the probe late.
+        ended.skewed |= ended.answers.last().is_some_and(|last| at < last);
+        let is_doubtful = ended.doubtful && !ended.answers.is_named(echo);
+        ended.handshake(Ending::Refused, if is_doubtful { Half::Unknown } else { bound })
+    }
+
     /// The handshake, which this segment of the client's ended.
     pub(super) fn established(&self, third: Early) -> Handshake {
         let mut ended = self.settled();
@@ -48,18 +77,21 @@ impl Progress {
         // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
         let may_be_later = ended.answers.count() == 0 && ended.has_syn_data();
         let half = match asked.since(which, third.at) {
-            _ if ended.deaf && ended.answers.count() > 0
-                || ended.server_heard && ended.answers.count() == 0 =>
-            {
-                Half::Unknown
-            }
+            _ if ended.server_heard && ended.answers.count() == 0 => Half::Unknown,
             _ if third.what != What::Ack && is_doubtful => Half::Unknown,
+            Half::AtMost(_) if ended.uncaused && is_doubtful => Half::Unknown,
             Half::Unknown => asked.at_most(which, third.at),
             _ if third.what != What::Ack || may_be_later => asked.at_most(which, third.at),
             half => half,
         };
+        match which {
+            Which::Unseen => ended.answer_missed = true,
+            // A pure ACK has had nothing of the server's but SYN/ACKs: what it names is one.
+            Which::Later if third.what == What::Ack => ended.note_uncaused(third.at),
+            _ => {}
+        }
         if ended.answers.count() == 0 {
-            let total = if ended.skewed { Half::Unknown } else { half };
+            let total = if ended.skewed || ended.uncaused { Half::Unknown } else { half };
             return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
         }
         if self.answers.last().is_some_and(|last| third.at < last) {
@@ -73,7 +105,7 @@ impl Progress {
             }
             // If its echo names another SYN/ACK, that one may be the answer to another SYN; or the SYN/ACK names one that
             // was not heard.
-            let is_trusted = !self.skewed && !self.deaf;
+            let is_trusted = !self.skewed && !self.deaf && !self.answer_missed;
             let is_whole = passed_before && third.what == What::Ack && which == Which::Newest && is_trusted;
             let total =
                 if is_whole { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };

@@ -41,19 +41,18 @@ impl Parked {
         &mut self.syns[first..first + WAYS]
     }
 
-    /// Keeps the SYN of a handshake of which nothing else is known.
-    pub(super) fn keep(&mut self, flow: FlowHash, progress: &Progress) {
-        let Some((at, stamp)) = progress.lone_syn() else { return };
+    /// Keeps the SYN of a handshake of which nothing else is known. Tells the flow of which a SYN is forgotten for it.
+    pub(super) fn keep(&mut self, flow: FlowHash, progress: &Progress) -> Option<FlowHash> {
+        let Some((at, stamp)) = progress.lone_syn() else { return Some(flow) };
         let said =
             SAID.iter().enumerate().map(|(bit, flag)| u64::from(progress.has(*flag)) << bit).sum::<u64>();
         let stamped = if stamp.is_some() { STAMPED } else { 0 };
         let words = u64::from(stamp.unwrap_or(0)) << 32 | u64::from(progress.syn_data) << 16;
         let packed = [name(flow, progress.isn_client), at.0 as u64, words | said | stamped | KEPT];
         self.is_empty = false;
-        if let Some(oldest) = self.set(flow).iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))
-        {
-            *oldest = packed;
-        }
+        let oldest = self.set(flow).iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))?;
+        let [whose, _, words] = std::mem::replace(oldest, packed);
+        (words > 0).then_some(FlowHash((whose >> 32) as u32))
     }
 
     /// The SYN that this segment repeats or answers, once.

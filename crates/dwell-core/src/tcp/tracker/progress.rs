@@ -41,8 +41,10 @@ pub(super) struct Progress {
     pub(super) spare_answers: u8,
     /// The server's direction passes here, and its SYN/ACK has not been heard.
     pub(super) server_heard: bool,
-    /// What passed shows that an answer of the server's was not heard: what the client answers is not known.
+    /// What passed shows that a SYN was not heard, and perhaps a SYN/ACK: what the client answers is not known.
     pub(super) deaf: bool,
+    /// What passed shows that a SYN/ACK was not heard: neither what it answers nor what answers it is known.
+    pub(super) answer_missed: bool,
     /// The SYN/ACK may repeat one that did not pass here: what follows it is not later than its answer for certain.
     pub(super) doubtful: bool,
     /// A SYN was not heard, before the first that was or after, and the client's ACK may be for it: no time since the first
@@ -84,6 +86,7 @@ impl Progress {
             spare_answers: 0,
             server_heard: false,
             deaf: false,
+            answer_missed: false,
             doubtful: true,
             uncaused: false,
             skewed: false,
@@ -170,6 +173,16 @@ impl Progress {
         self.previous.is_some_and(|isn| beyond(isn) <= u32::from(self.previous_data))
     }
 
+    /// When its SYN was refused, or the client broke off.
+    pub(super) fn refused_at(&self) -> Option<Nanos> {
+        self.early.filter(|early| matches!(early.what, What::Refusal | What::Reset)).map(|early| early.at)
+    }
+
+    /// Whether a SYN/ACK answers what was refused.
+    pub(super) fn has_refused(&self, answer: &Segment) -> bool {
+        self.early.is_some_and(|early| early.what == What::Refusal) && self.acknowledges_syn(answer)
+    }
+
     /// Whether no SYN of it has passed.
     pub(super) const fn is_without_syn(&self) -> bool {
         self.syns.count() == 0
@@ -204,12 +217,13 @@ impl Progress {
         } else {
             self.answers.another(answer);
         }
-        self.deaf |= self.syns.names_unseen(self.answer_echo);
+        let is_of_unseen = self.syns.names_unseen(self.answer_echo);
+        self.deaf |= is_of_unseen;
         let before = self.server_half;
         self.judge_server(answer.at, self.answer_echo);
         // What an earlier one took stays known where nothing tells which SYN this one answers: Linux' SYN cookies change
-        // their number by the minute.
-        if matches!(before, Half::Exact(_)) && !matches!(self.server_half, Half::Exact(_)) {
+        // their number by the minute. If it answers one that was not heard, where that was heard its own time is told.
+        if matches!(before, Half::Exact(_)) && !matches!(self.server_half, Half::Exact(_)) && !is_of_unseen {
             self.server_half = before;
         }
     }
@@ -234,6 +248,9 @@ impl Progress {
         self.flags.set(Flag::OutOfOrder);
         if let Some(at) = self.answers.first() {
             self.judge_server(at, self.answer_echo);
+        }
+        if self.answers.count() == 1 {
+            self.deaf = self.syns.names_unseen(self.answer_echo);
         }
     }
 
@@ -289,13 +306,12 @@ impl Progress {
         }
     }
 
-    /// What a client's segment is where the server has sent what follows a SYN/ACK that has not passed.
+    /// What a client's segment is where the server has gone on before it: later than its answer to the SYN/ACK, which was
+    /// there by then, if it has passed.
     pub(super) fn unless_later(&self, third: Early) -> Early {
-        let heard = self.early.filter(|early| early.what == What::Server && self.answers.count() == 0);
-        match heard {
-            Some(server) if third.what == What::Ack && server.at < third.at => {
-                Early { what: What::Later, ..third }
-            }
+        match self.early.filter(|early| early.what == What::Server && early.at < third.at) {
+            Some(server) if self.answers.count() > 0 => Early { at: server.at, what: What::Later, ..third },
+            Some(_) if third.what == What::Ack => Early { what: What::Later, ..third },
             _ => third,
         }
     }
@@ -305,6 +321,8 @@ impl Progress {
         let beyond = |early: Early| early.acknowledgment.wrapping_sub(answer.sequence.wrapping_add(1));
         self.early.is_some_and(|early| match early.what {
             What::Ack => [0, answer.payload].contains(&beyond(early)),
+            // Some of them acknowledge nothing.
+            What::Reset => true,
             _ => beyond(early) < FIRST_WINDOW,
         })
     }

@@ -32,7 +32,7 @@ const PATIENCE: Nanos = Nanos::from_secs(30);
 /// order cannot be taken back in another.
 const VOTERS: u64 = 30;
 
-/// Tells what is new, each second, until interrupted.
+/// Tells what is new, each second, until interrupted; then what has waited for other probes, as it is.
 pub(super) fn follow(
     source: &mut Source,
     outcome: &mut Outcome,
@@ -47,14 +47,14 @@ pub(super) fn follow(
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
     let (began, mut ordered) = (now(), false);
     let mut told: HashMap<Ends, Nanos> = HashMap::new();
-    while !interrupted.load(Ordering::Relaxed) {
+    'on: while !interrupted.load(Ordering::Relaxed) {
         let (looked, before) = (Instant::now(), outcome.connections());
         if !ordered {
             let voters = outcome.learn_order(source)?;
             ordered = voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
         }
         if ordered {
-            hear(source, outcome, lines, &mut told)?;
+            hear(source, outcome, lines, &mut told, PATIENCE)?;
         }
         if live.is_none() && !json && outcome.connections() > before {
             print(&format!("{}\n", outcome.text(coloured())))?;
@@ -63,24 +63,29 @@ pub(super) fn follow(
             if let Some(live) = &mut live
                 && live.show(|| view(outcome, ordered))?
             {
-                return Ok(());
+                break 'on;
             }
             sleep(KEYS);
         }
     }
-    Ok(())
+    drop(live);
+    if !ordered {
+        outcome.learn_order(source)?;
+    }
+    hear(source, outcome, lines, &mut told, Nanos::ZERO)
 }
 
-/// Hears each connection once, when every probe has told of it or time is up.
+/// Hears each connection once, when every probe has told of it or it has waited for so long.
 fn hear(
     source: &mut Source,
     outcome: &mut Outcome,
     lines: &mut Lines,
     told: &mut HashMap<Ends, Nanos>,
+    patience: Nanos,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
     let mut wanted = |connection: &Connection| {
-        let ripe = connection.sights.len() == probes || now - connection.first_at > PATIENCE;
+        let ripe = connection.sights.len() == probes || now - connection.first_at >= patience;
         ripe && told.insert(connection.ends, now).is_none()
     };
     outcome.hear_some(source, lines, &mut wanted)?;

@@ -61,7 +61,10 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Go on each second with what is new in the warehouse, until interrupted
+    /// Go on each second with what is new in the warehouse
+    ///
+    /// It has no end of its own, also where nothing new comes. SIGINT (Ctrl-C) or SIGTERM, or q in the live view, ends it:
+    /// then what still waited for other probes is told too, and the table of all.
     #[arg(long)]
     follow: bool,
 }

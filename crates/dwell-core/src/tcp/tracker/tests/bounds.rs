@@ -33,6 +33,31 @@ fn only_handshakes_in_progress_are_pending() {
     assert!(!tracker.pending(flow));
 }
 
+#[test]
+fn what_repeats_a_syn_that_was_forgotten_is_no_first_one() {
+    let second = 1_000_000;
+    let few = Limits { handshakes: 8, ..Limits::default() };
+    let handshake = |stamps: bool, others: u32| {
+        let mut tracker = Tracker::new(few);
+        let mut told = Vec::new();
+        let of = |segment: Segment, value, echo| if stamps { stamped(segment, value, echo) } else { segment };
+        tracker.see(&of(syn(0), 10, 0), &mut |_| ());
+        (0..others).for_each(|number| tracker.see(&flood(number, 100), &mut |_| ()));
+        for segment in
+            [of(syn(second), 1_010, 0), of(syn_ack(second + 300), 7, 1_010), of(ack(second + 450), 1_012, 7)]
+        {
+            tracker.see(&segment, &mut |handshake| told.push(handshake));
+        }
+        tracker.finish(&mut |handshake| told.push(handshake));
+        told.into_iter().find(|told| told.ending == Ending::Established).expect("one")
+    };
+    // It is at hand; it is forgotten, and what the server answers is named, or not.
+    assert_eq!(handshake(false, 0).server_half, one_of(300, second + 300));
+    assert_eq!(handshake(false, 20).server_half, one_of(300, second + 300));
+    assert_eq!(halves(&handshake(true, 200)), (exact(300), exact(150), exact(450)));
+    assert_eq!(halves(&handshake(false, 200)), (Half::Unknown, exact(150), Half::Unknown));
+}
+
 /// A handshake with a server, begun at `at`, that takes so long on either side.
 fn legitimate(number: u32, server: Endpoint, at: i64, half: i64) -> [Segment; 3] {
     let own = |end: Endpoint| match end == client() {

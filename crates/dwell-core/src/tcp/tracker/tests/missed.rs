@@ -1,5 +1,6 @@
 //! What passes shows that the probe missed something, or two equal segments need not be one.
 
+use super::refusals::rst;
 use super::*;
 
 const S: i64 = 1_000_000;
@@ -114,6 +115,58 @@ fn more_acks_than_the_syn_ack_can_have_caused_leave_the_clients_half_open() {
 }
 
 #[test]
+fn what_shows_that_a_syn_ack_was_not_heard_leaves_both_halves_open() {
+    let open = (Half::Unknown, Half::Unknown, Half::Unknown);
+    // The client names an older SYN/ACK than the one that was heard: the SYN may have been answered by that.
+    let opened = [stamped(syn(0), 10, 0), stamped(syn_ack(902_000), 1_007, 10)];
+    let named = |segment, echo| only(&[&opened[..], &[stamped(segment, 1_030, echo)]].concat());
+    for segment in [ack(930_000), with_data(ack(930_000), 320), rst(930_000, ISN_C + 1, Some(ISN_S + 1))] {
+        assert_eq!(halves(&named(segment, 7)), open, "{segment:?}");
+        assert_eq!(named(segment, 1_007).server_half, exact(902_000));
+    }
+    // Two pure ACKs, and one SYN/ACK, which may repeat one. Not even a bound is left.
+    let told = only(&[syn(0), syn_ack(S + 300), ack(S + 400), ack(S + 900)]);
+    assert_eq!(halves(&told), open);
+    assert_eq!(only(&[syn(0), syn_ack(S + 300), ack(S + 400)]).server_half, at_most(S + 300));
+}
+
+#[test]
+fn a_pure_ack_that_names_a_newer_syn_ack_shows_another_within_the_time() {
+    let opened = [stamped(syn(0), 10, 0), stamped(syn_ack(300), 7, 10)];
+    let named = |segment| only(&[opened[0], opened[1], stamped(segment, 30, 19)]);
+    assert_eq!(halves(&named(ack(20_000))), (one_of(300, 20_000), at_most(19_700), Half::Unknown));
+    // After a time-out it is the timer's. Data may name what the server said since.
+    assert_eq!(named(ack(S + 20_000)).server_half, exact(300));
+    assert_eq!(named(with_data(ack(20_000), 320)).server_half, exact(300));
+}
+
+#[test]
+fn two_syn_acks_of_one_syn_may_have_been_preceded_by_the_one_that_is_acknowledged() {
+    let told = only(&[syn(0), syn_ack(21_000), syn_ack(38_000), ack(S + 400_000)]);
+    assert_eq!(halves(&told), (one_of(21_000, 38_000), Half::Unknown, Half::Unknown));
+}
+
+#[test]
+fn the_client_names_what_it_heard_after_the_server_has_gone_on() {
+    let speaks = stamped(with_data(back(bare(361_000, TcpFlags::ACK, ISN_S + 1, ISN_C + 1)), 90), 370, 371);
+    let told = |echo| {
+        let opened = [stamped(syn(0), 10, 0), stamped(syn_ack(50), 107, 10)];
+        only(&[opened[0], opened[1], speaks, stamped(ack(S + 340_000), 1_350, echo)])
+    };
+    assert_eq!(halves(&told(107)), (exact(50), at_most(360_950), at_most(361_000)));
+    assert_eq!(halves(&told(7)), (Half::Unknown, Half::Unknown, Half::Unknown));
+}
+
+#[test]
+fn a_client_that_begins_beyond_a_syn_without_data_may_have_had_another_answered() {
+    // A Fast Open's SYN, with 300 bytes, was not heard, and is sent again without.
+    let third = Segment { sequence: ISN_C + 301, ..ack(8_480) };
+    assert_eq!(only(&[syn(0), third, with_data(third, 320)]).total, Half::Unknown);
+    let far = Segment { sequence: ISN_C + 5_000, ..ack(8_480) };
+    assert_eq!(only(&[syn(0), far]).total, at_most(8_480));
+}
+
+#[test]
 fn a_syn_ack_that_names_a_syn_not_heard_leaves_the_clients_half_open() {
     let told = only(&[
         stamped(syn(0), 10, 0),
@@ -122,6 +175,20 @@ fn a_syn_ack_that_names_a_syn_not_heard_leaves_the_clients_half_open() {
         stamped(with_data(ack(S + 400), 320), 1_011, 1_007),
     ]);
     assert_eq!((told.server_half, told.client_half), (exact(300), Half::Unknown));
+    // Of several SYNs: a probe that heard others may tell the time of another.
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(300), 7, 10),
+        stamped(syn_ack(S + 300), 1_007, 1_010),
+        stamped(syn(3 * S), 3_010, 0),
+        stamped(syn_ack(5 * S), 5_007, 5_010),
+        stamped(ack(5 * S + 100), 5_011, 5_007),
+    ]);
+    assert_eq!((told.server_half, told.client_half), (Half::Unknown, Half::Unknown));
+    // With another number: where that SYN was heard, what this one took is told, and not the first.
+    let anew = Segment { sequence: 77, ..syn_ack(S + 300) };
+    let told = only(&[stamped(syn(0), 10, 0), stamped(syn_ack(300), 7, 10), stamped(anew, 1_007, 1_010)]);
+    assert_eq!((told.isn_server, told.server_half), (Some(77), Half::Unknown));
 }
 
 #[test]

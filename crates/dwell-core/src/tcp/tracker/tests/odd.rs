@@ -132,6 +132,16 @@ fn a_simultaneous_open_with_repetitions_is_withheld() {
 }
 
 #[test]
+fn two_syn_acks_of_a_simultaneous_open_are_two_however_close() {
+    // The one that the ACK answers was not heard at all.
+    let told = only(&[others_syn(0), syn(960), syn_ack(2_043), syn_ack(2_046), ack(2_251)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    let told =
+        only(&[others_syn(0), others_syn(3), syn(960), syn(963), syn_ack(2_043), syn_ack(2_046), ack(2_251)]);
+    assert_eq!(told.total, exact(2_251 - 960));
+}
+
+#[test]
 fn impossible_flags_are_counted_and_passed_over() {
     let (fin, rst) = (TcpFlags::SYN.with(TcpFlags::FIN), TcpFlags::SYN.with(TcpFlags::RST));
     let segments = [bare(0, fin, ISN_C, 0), bare(1, rst, ISN_C, 0), bare(2, TcpFlags(0), ISN_C, 0)];

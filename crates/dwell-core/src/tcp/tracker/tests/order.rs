@@ -69,6 +69,18 @@ fn a_syn_that_passes_late_is_judged_with_the_others() {
 }
 
 #[test]
+fn a_syn_that_passes_after_the_syn_ack_which_names_it_was_heard() {
+    let second = 1_000_000;
+    let told = only(&[
+        stamped(syn(0), 10, 0),
+        stamped(syn_ack(second + 300), 7, 1_010),
+        stamped(syn(second), 1_010, 0),
+        stamped(ack(second + 450), 1_011, 7),
+    ]);
+    assert_eq!(halves(&told), (exact(300), exact(150), exact(450)));
+}
+
+#[test]
 fn the_ack_may_come_after_the_data_that_was_sent_after_it() {
     let told = only(&[syn(0), syn_ack(300), with_data(ack(470), 9), ack(450)]);
     assert_eq!((halves(&told), flags(&told)), ((exact(300), exact(150), exact(450)), vec![]));

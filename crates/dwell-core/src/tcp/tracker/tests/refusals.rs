@@ -3,7 +3,7 @@
 use super::*;
 use crate::tcp::{Quality, Unreachable};
 
-fn rst(at: i64, sequence: u32, acknowledgment: Option<u32>) -> Segment {
+pub(super) fn rst(at: i64, sequence: u32, acknowledgment: Option<u32>) -> Segment {
     let flags = if acknowledgment.is_some() { TcpFlags::RST.with(TcpFlags::ACK) } else { TcpFlags::RST };
     bare(at, flags, sequence, acknowledgment.unwrap_or(0))
 }
@@ -30,6 +30,45 @@ fn an_rst_in_answer_to_the_syn_is_a_refusal() {
 fn an_rst_after_repeated_syns_is_one_of_two() {
     let told = only(&[syn(0), syn(1_000_000), back(rst(1_000_300, 0, Some(ISN_C + 1)))]);
     assert_eq!(told.server_half, one_of(300, 1_000_300));
+}
+
+#[test]
+fn a_refusal_that_takes_long_may_be_of_a_syn_that_passes_after_it() {
+    let refusals = [back(rst(713_766, 0, Some(ISN_C + 1))), back(rst(713_790, 0, Some(ISN_C + 1)))];
+    let told = only(&[syn(0), refusals[0], syn(713_730), refusals[1]]);
+    assert_eq!((told.server_half, told.ending, told.syns), (one_of(36, 713_766), Ending::Refused, 2));
+    // What was sent later is none that it refuses, nor does what is late revive it.
+    let (told, counts) = counted(&[syn(0), refusals[0], syn(713_900), syn_ack(714_000), ack(714_100)]);
+    assert_eq!((told.len(), told[0].server_half), (1, exact(713_766)));
+    assert_eq!((counts.late, counts.refused, counts.established), (2, 1, 0));
+    // So with ICMP.
+    let quoting = Unreachable { at: us(713_766), from: client(), to: server(), sequence: ISN_C };
+    let mut tracker = Tracker::new(Limits::default());
+    let mut told = Vec::new();
+    tracker.see(&syn(0), &mut |_| panic!("nothing is over"));
+    tracker.refused(&quoting, &mut |_| panic!("another SYN may pass"));
+    tracker.see(&syn(713_730), &mut |_| panic!("nothing is over"));
+    tracker.pass(us(914_000), &mut |handshake| told.push(handshake));
+    assert_eq!(
+        (told[0].server_half, flags(&told[0])),
+        (one_of(36, 713_766), vec![Flag::SynRepeated, Flag::RefusedByIcmp])
+    );
+}
+
+#[test]
+fn a_client_that_breaks_off_may_do_so_before_a_syn_ack_passes() {
+    let breaks_off = |at| rst(at, ISN_C + 1, None);
+    // It was late.
+    let told = only(&[syn(0), breaks_off(450), syn_ack(300)]);
+    assert_eq!(halves(&told), (exact(300), at_most(150), at_most(450)));
+    assert_eq!((told.ending, told.syn_acks), (Ending::Refused, 1));
+    // It comes later: then it is not the one that was refused.
+    let told = only(&[syn(0), breaks_off(450), syn_ack(2_700)]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    // Of several SYN/ACKs one more is late.
+    let opened = [syn(0), syn_ack(300), syn(1_000_000)];
+    let told = only(&[&opened[..], &[breaks_off(1_000_450), syn_ack(1_000_400)]].concat());
+    assert_eq!((told.server_half, told.syn_acks), (exact(300), 2));
 }
 
 #[test]
