@@ -80,7 +80,7 @@ impl Busy {
                 .limited(Limit::Link, "trains faster than that are held up");
         }
         if let Some(waited) = waited(&self.samples.firsts).filter(|waited| {
-            let closer = self.samples.another() == Some(Another::Closer);
+            let closer = self.samples.another() == Some(Another::MuchCloser);
             *waited > allowed(&line, median(&self.samples.cold).unwrap_or(0.0), closer)
         }) {
             let why = "packets wait longer than the load of the narrow link explains: another link is loaded";

@@ -35,8 +35,10 @@ pub(super) fn batch(gaps: &[f64]) -> Option<usize> {
 pub(super) enum Another {
     /// More came between packets.
     Parted,
-    /// Packets came nearer to each other, as they do where they wait behind that link.
+    /// Packets came nearer to each other, as they do where they wait behind that link; or behind what a host is busy with.
     Closer,
+    /// By more than hosts make them.
+    MuchCloser,
 }
 
 /// So much more or less than one link explains is another's doing.
@@ -65,22 +67,26 @@ pub(super) fn another(
     let own = own.map(|(own, _)| own);
     let least = burst - made;
     // Few of the gaps of bursts hold packets of others, but these are long: the mean is above what most of them are.
-    let middle = median(bursts)?;
-    let served = own.unwrap_or(middle).min(least);
-    let shorter = |gap: &&f64| **gap < served - nearer(served);
-    let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
-    let usual = own.unwrap_or(middle);
-    let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= nearer(usual) / 2.0).count();
-    if short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
-        && (alike as f64) < ALIKE * bursts.len() as f64
-    {
+    let usual = own.or_else(|| median(bursts))?;
+    let served = usual.min(least);
+    let closer = |by: fn(f64) -> f64| {
+        let shorter = |gap: &&f64| **gap < served - by(served);
+        let short = bursts.iter().filter(shorter).count() + paced.iter().filter(shorter).count();
+        let alike = bursts.iter().filter(|gap| (**gap - usual).abs() <= by(usual) / 2.0).count();
+        short as f64 > CLOSER * (bursts.len() + paced.len()) as f64
+            && (alike as f64) < ALIKE * bursts.len() as f64
+    };
+    if closer(beyond_hosts) {
+        return Some(Another::MuchCloser);
+    }
+    if closer(|gap| ANOTHER * gap) {
         return Some(Another::Closer);
     }
     own.is_some_and(|own| least > own * (1.0 + ANOTHER)).then_some(Another::Parted)
 }
 
-/// By how much packets come nearer to each other than the `gap` that one link makes them before it is another's doing.
-fn nearer(gap: f64) -> f64 {
+/// By how much packets come nearer to each other than the `gap` that one link makes them before it is no host's doing.
+fn beyond_hosts(gap: f64) -> f64 {
     (ANOTHER * gap).max(HOST.min(HOSTS * gap))
 }
 
@@ -125,12 +131,14 @@ mod tests {
         assert_eq!(told(&even, 131.0), None);
         assert_eq!(told(&even, 180.0), Some(Another::Parted));
         let jostled: Vec<f64> = (0..30).map(|i| 75.0 + 3.0 * f64::from(i)).collect();
+        assert_eq!(told(&jostled, 120.0), Some(Another::MuchCloser));
+        let jostled: Vec<f64> = (0..30).map(|i| 105.0 + f64::from(i)).collect();
         assert_eq!(told(&jostled, 120.0), Some(Another::Closer));
         // A host whose stamps are late now and then.
         let late = [even.as_slice(), &[170.0, 70.0, 170.0, 70.0]].concat();
         assert_eq!(told(&late, 121.0), None);
-        // One whose stamps are late by up to 15 us, never twice alike.
-        let delay = |place: usize| (place * 7 % 16) as f64;
+        // One whose stamps are late by up to 9 us, never twice alike.
+        let delay = |place: usize| (place * 7 % 10) as f64;
         let uneven: Vec<f64> = (0..30).map(|place| 120.0 + delay(place + 1) - delay(place)).collect();
         assert_eq!(told(&uneven, 120.0), None);
     }
