@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(told(&even, 180.0), Some(Another::Parted));
         let jostled: Vec<f64> = (0..30).map(|i| 75.0 + 3.0 * f64::from(i)).collect();
         assert_eq!(told(&jostled, 120.0), Some(Another::MuchCloser));
-        let jostled: Vec<f64> = (0..30).map(|i| 105.0 + f64::from(i)).collect();
+        let jostled: Vec<f64> = (0..30).map(|i| 95.0 + 1.5 * f64::from(i)).collect();
         assert_eq!(told(&jostled, 120.0), Some(Another::Closer));
         // A host whose stamps are late now and then.
         let late = [even.as_slice(), &[170.0, 70.0, 170.0, 70.0]].concat();
