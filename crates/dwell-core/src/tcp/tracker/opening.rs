@@ -112,6 +112,7 @@ impl Tracker {
                 self.counts.stray_syn_acks += 1;
                 self.replace(place, Progress::stray(answer), Class::Stray, take);
             } else {
+                progress.foreign = Some(answer.acknowledgment);
                 self.counts.wrong_acknowledgments += 1;
             }
             return;
@@ -223,6 +224,8 @@ impl Tracker {
         }
         let (flow, old) = (self.table.flow(place), self.table.at(place));
         (by.previous, by.previous_data) = (Some(old.isn_client), old.syn_data);
+        // Its SYN was answered before it passed here, and what answers it from now on does so once more.
+        by.skewed |= old.foreign.is_some_and(|acknowledged| by.is_acknowledged_by(acknowledged));
         self.drop_out(place, take);
         self.keep(flow, by, class, take);
     }

@@ -31,6 +31,8 @@ pub(super) struct Progress {
     pub(super) flags: Flags,
     /// The client's number of the connection that these ports had before.
     pub(super) previous: Option<u32>,
+    /// What the last SYN/ACK between these ports acknowledged that answers nothing of this connection's.
+    pub(super) foreign: Option<u32>,
     /// Bytes of data on its SYN.
     pub(super) previous_data: u16,
     /// A SYN was seen twice: this probe stands at a mirror, and each segment is.
@@ -80,6 +82,7 @@ impl Progress {
             answer_data: 0,
             flags: Flags::default(),
             previous: None,
+            foreign: None,
             previous_data: 0,
             mirrored: false,
             seen_again: None,
@@ -164,7 +167,12 @@ impl Progress {
 
     /// Whether it acknowledges the SYN, with none, some or all of its data.
     pub(super) fn acknowledges_syn(&self, segment: &Segment) -> bool {
-        segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= u32::from(self.syn_data)
+        self.is_acknowledged_by(segment.acknowledgment)
+    }
+
+    /// Whether who acknowledges this has heard the SYN.
+    pub(super) const fn is_acknowledged_by(&self, acknowledgment: u32) -> bool {
+        acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) <= self.syn_data as u32
     }
 
     /// Whether it acknowledges the SYN of the connection that these ports had before.

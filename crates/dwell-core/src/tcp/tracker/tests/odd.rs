@@ -43,6 +43,18 @@ fn answers_to_what_was_before_are_not_taken() {
 }
 
 #[test]
+fn an_answer_that_passes_before_its_syn_was_the_first() {
+    // The timer sends the next one, a second later: what it takes is no round trip.
+    for before in [vec![syn(0)], vec![syn(0), syn_ack(300)], vec![syn(0), syn_ack(300), ack(450)]] {
+        let second = [syn_ack(290), syn(300), syn_ack(1_000_290), ack(1_000_450)];
+        let second = second.map(|segment| again(segment, 5_000, 7_777, 99));
+        let told = told(&[before, second.to_vec()].concat());
+        assert_eq!(told.len(), 2);
+        assert_eq!((told[1].server_half, told[1].total), (Half::Unknown, Half::Unknown), "{:?}", told[1]);
+    }
+}
+
+#[test]
 fn a_syn_ack_after_all_is_over_of_a_syn_not_seen_is_another_connection() {
     let mut segments = vec![syn(0), syn_ack(300), ack(450)];
     segments.extend([syn_ack(300), ack(450)].map(|segment| again(segment, 5_000, 7_777, 99)));
