@@ -69,6 +69,8 @@ pub struct Busy {
     planned: Option<usize>,
     again: bool,
     fall: Option<Fall>,
+    /// Packets of the long burst, if there was one.
+    deepest: usize,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
@@ -92,6 +94,7 @@ impl Busy {
             planned: None,
             again: false,
             fall: None,
+            deepest: 0,
             lost: 0,
             disordered: 0,
             seen: 0,

@@ -41,6 +41,9 @@ const NOTHING: f64 = 0.02;
 /// The long burst has at least so many packets.
 const DEEP: usize = 64;
 
+/// One in so many trains that loses packets is no accident.
+const LOSSY: usize = 4;
+
 /// What a round is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Round {
@@ -63,6 +66,20 @@ pub(super) enum Round {
 impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
+        match self.course() {
+            (Round::Over, _) if self.is_dropped() => self.deep(),
+            next => next,
+        }
+    }
+
+    /// Whether something on the way may drop packets and let too many pass before it for trains to show its rate.
+    fn is_dropped(&self) -> bool {
+        let is_lossy = self.round == Round::Deep || self.lost * LOSSY >= self.seen;
+        self.fall.is_none() && self.lost > 0 && is_lossy && self.deepest < self.config.packets
+    }
+
+    /// The same where nothing is dropped.
+    fn course(&mut self) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         match self.round {
             Round::Pace(0) => self.pace(BURST),
@@ -155,6 +172,7 @@ impl Busy {
         // Where packets were lost, so that nothing else can be told, as many as all others.
         let least = if self.lost > 0 { self.config.packets } else { DEEP };
         let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
+        self.deepest = packets;
         (Round::Deep, Some(self.sending.bursts(packets, 1)))
     }
 
