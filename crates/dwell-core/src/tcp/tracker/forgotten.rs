@@ -6,8 +6,12 @@ use crate::unit::Nanos;
 /// Bits for each handshake that there is room for.
 const EACH: usize = 256;
 
-/// Flows that had to give way for good, of late: two bits for each. It may say yes of a flow that did not, of one in a
-/// thousand where four have given way for each that there is room for; never no of one that did.
+/// Bits of each that was forgotten.
+const BITS: u64 = 4;
+
+/// Connections, by flow and the client's number, that had to give way for good, of late: four bits for each. It may say yes of one
+/// that did not, of one in a hundred thousand where four have given way for each that there is room for; never no of one
+/// that did. (Of a million flows 120 others have the hash of one of them, at the mean: the flow alone is not enough.)
 #[derive(Debug)]
 pub(super) struct Forgotten {
     /// Of this span of time, and of the one before it. What is not used takes no memory: it is not touched.
@@ -26,8 +30,8 @@ impl Forgotten {
         Self { spans: [none(), none()], since: None, span }
     }
 
-    /// A flow gives way for good.
-    pub(super) fn note(&mut self, flow: FlowHash, now: Nanos) {
+    /// One gives way for good.
+    pub(super) fn note(&mut self, flow: FlowHash, isn_client: u32, now: Nanos) {
         let since = *self.since.get_or_insert(now);
         if now - since > self.span {
             self.spans.swap(0, 1);
@@ -38,22 +42,25 @@ impl Forgotten {
             }
             self.since = Some(now);
         }
-        for bit in self.bits(flow) {
+        for bit in self.bits(flow, isn_client) {
             self.spans[0][bit / 64] |= 1 << (bit % 64);
         }
     }
 
     /// Whether it may have.
-    pub(super) fn has(&self, flow: FlowHash, now: Nanos) -> bool {
+    pub(super) fn has(&self, flow: FlowHash, isn_client: u32, now: Nanos) -> bool {
         let is_of_late = self.since.is_some_and(|since| now - since <= self.span * 2);
-        let is_in = |span: &[u64]| self.bits(flow).iter().all(|bit| span[bit / 64] >> (bit % 64) & 1 != 0);
+        let is_in =
+            |span: &[u64]| self.bits(flow, isn_client).all(|bit| span[bit / 64] >> (bit % 64) & 1 != 0);
         is_of_late && self.spans.iter().any(|span| is_in(span))
     }
 
-    const fn bits(&self, flow: FlowHash) -> [usize; 2] {
+    fn bits(&self, flow: FlowHash, isn_client: u32) -> impl Iterator<Item = usize> + use<> {
         // There are a power of two.
-        let last = self.spans[0].len() * 64 - 1;
-        [flow.0 as usize & last, flow.0.rotate_left(16) as usize & last]
+        let last = self.spans[0].len() as u64 * 64 - 1;
+        let mixed = (u64::from(flow.0) << 32 | u64::from(isn_client)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (from, step) = (mixed >> 32, (mixed ^ mixed >> 29) | 1);
+        (0..BITS).map(move |bit| (from.wrapping_add(bit.wrapping_mul(step)) & last) as usize)
     }
 }
 
@@ -65,18 +72,21 @@ mod tests {
     fn what_was_forgotten_of_late_is_known_and_little_else() {
         let flow = |number: u32| FlowHash(number.wrapping_mul(0x9e37_79b1));
         let (second, mut forgotten) = (Nanos::from_secs(1), Forgotten::new(1 << 10, Nanos::from_secs(10)));
-        assert!(!forgotten.has(flow(1), second));
-        (0..4_096).for_each(|number| forgotten.note(flow(number), second));
-        assert!((0..4_096).all(|number| forgotten.has(flow(number), second * 5)));
-        let others = (10_000..20_000).filter(|number| forgotten.has(flow(*number), second)).count();
+        assert!(!forgotten.has(flow(1), 9, second));
+        (0..4_096).for_each(|number| forgotten.note(flow(number), 9, second));
+        assert!((0..4_096).all(|number| forgotten.has(flow(number), 9, second * 5)));
+        let others = (10_000..20_000).filter(|number| forgotten.has(flow(*number), 9, second)).count();
         assert!(others < 50, "{others} of 10,000");
+        // The same ports' next connection.
+        let others = (0..4_096).filter(|number| forgotten.has(flow(*number), 10, second)).count();
+        assert!(others < 50, "{others} of 4,096");
         // Another span begins, and a third.
-        forgotten.note(flow(5_000), second * 12);
-        assert!(forgotten.has(flow(7), second * 12) && forgotten.has(flow(5_000), second * 12));
-        forgotten.note(flow(5_001), second * 23);
-        assert!(!forgotten.has(flow(7), second * 23) && forgotten.has(flow(5_000), second * 23));
-        assert!(!forgotten.has(flow(5_001), second * 60));
-        forgotten.note(flow(5_002), second * 60);
-        assert!(!forgotten.has(flow(5_001), second * 60));
+        forgotten.note(flow(5_000), 9, second * 12);
+        assert!(forgotten.has(flow(7), 9, second * 12) && forgotten.has(flow(5_000), 9, second * 12));
+        forgotten.note(flow(5_001), 9, second * 23);
+        assert!(!forgotten.has(flow(7), 9, second * 23) && forgotten.has(flow(5_000), 9, second * 23));
+        assert!(!forgotten.has(flow(5_001), 9, second * 60));
+        forgotten.note(flow(5_002), 9, second * 60);
+        assert!(!forgotten.has(flow(5_001), 9, second * 60));
     }
 }

@@ -195,7 +195,7 @@ impl Tracker {
     /// Begun by a SYN: the first, unless one of its flow has been forgotten.
     fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
         let mut progress = Progress::opened(syn);
-        if self.forgotten.has(flow, syn.at) {
+        if self.forgotten.has(flow, syn.sequence, syn.at) {
             progress.syns.note_forgotten();
         }
         progress
@@ -262,15 +262,17 @@ impl Tracker {
                 _ if self.is_over(place) => {}
                 Class::Unanswered => {
                     self.counts.evicted_unanswered += 1;
-                    if let Some(flow) = self.parked.keep(self.table.flow(place), self.table.at(place)) {
-                        self.forgotten.note(flow, progress.begun());
+                    if let Some((flow, isn)) = self.parked.keep(self.table.flow(place), self.table.at(place))
+                    {
+                        self.forgotten.note(flow, isn, progress.begun());
                     }
                 }
                 class => {
                     let is_stray = class == Class::Stray;
                     self.counts.evicted_stray += u64::from(is_stray);
                     self.counts.evicted_answered += u64::from(!is_stray);
-                    self.forgotten.note(self.table.flow(place), progress.begun());
+                    let (flow, isn) = (self.table.flow(place), self.table.at(place).isn_client);
+                    self.forgotten.note(flow, isn, progress.begun());
                 }
             }
             self.drop_out(place, take);

@@ -41,9 +41,10 @@ impl Parked {
         &mut self.syns[first..first + WAYS]
     }
 
-    /// Keeps the SYN of a handshake of which nothing else is known. Tells the flow of which a SYN is forgotten for it.
-    pub(super) fn keep(&mut self, flow: FlowHash, progress: &Progress) -> Option<FlowHash> {
-        let Some((at, stamp)) = progress.lone_syn() else { return Some(flow) };
+    /// Keeps the SYN of a handshake of which nothing else is known. Tells the flow of which a SYN is forgotten for it, and
+    /// the client's number.
+    pub(super) fn keep(&mut self, flow: FlowHash, progress: &Progress) -> Option<(FlowHash, u32)> {
+        let Some((at, stamp)) = progress.lone_syn() else { return Some((flow, progress.isn_client)) };
         let said =
             SAID.iter().enumerate().map(|(bit, flag)| u64::from(progress.has(*flag)) << bit).sum::<u64>();
         let stamped = if stamp.is_some() { STAMPED } else { 0 };
@@ -52,7 +53,7 @@ impl Parked {
         self.is_empty = false;
         let oldest = self.set(flow).iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))?;
         let [whose, _, words] = std::mem::replace(oldest, packed);
-        (words > 0).then_some(FlowHash((whose >> 32) as u32))
+        (words > 0).then_some((FlowHash((whose >> 32) as u32), whose as u32))
     }
 
     /// The SYN that this segment repeats or answers, once.
