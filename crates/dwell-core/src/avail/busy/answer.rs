@@ -31,7 +31,7 @@ impl Busy {
         }
         let rate = |per_packet: f64| (per_packet * self.sending.bits() * 1e9).max(0.0);
         let span = self.sending.span.as_f64();
-        if let Some(fall) = self.fall {
+        if let Some(fall) = self.deep.fall {
             let why = format!("{}: what is free is no more than the rate of that bucket", fall.reason());
             let token = rate(1.0 / fall.after);
             return report
@@ -52,6 +52,12 @@ impl Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
                 .limited(Limit::SenderLimited, why);
+        }
+        if self.deep.unexplained() {
+            let why = "a long train at the link's own pace lost most of its packets, at no steady rate: what drops them is not known";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                .limited(Limit::Unstable, why);
         }
         let Some(line) = self.samples.line() else {
             let why = if self.samples.bursts.is_empty() {

@@ -14,6 +14,7 @@
 //! another link is loaded, and its answer is an upper bound.
 
 mod answer;
+mod deep;
 mod line;
 mod plan;
 mod round;
@@ -26,11 +27,11 @@ mod unparted;
 mod waiting;
 
 use super::stream::{first, passed, spacings, vantage};
-use crate::capacity::fall::{Fall, fall};
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
+use deep::Deep;
 use round::Round;
 use samples::Samples;
 use sending::Sending;
@@ -68,9 +69,7 @@ pub struct Busy {
     /// were sent a second time.
     planned: Option<usize>,
     again: bool,
-    fall: Option<Fall>,
-    /// Packets of the long burst, if there was one.
-    deepest: usize,
+    deep: Deep,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
@@ -93,8 +92,7 @@ impl Busy {
             trial: Trial::default(),
             planned: None,
             again: false,
-            fall: None,
-            deepest: 0,
+            deep: Deep::default(),
             lost: 0,
             disordered: 0,
             seen: 0,
@@ -114,7 +112,7 @@ impl Method for Busy {
         self.seen += 1;
         let passed = passed(observation);
         if self.round == Round::Deep {
-            self.fall = fall(&passed);
+            self.deep.see(observation);
         }
         if spacings(observation).is_none()
             && !(passed.len() == observation.fates.len() && sample::at_once(&passed))

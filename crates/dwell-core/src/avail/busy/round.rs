@@ -51,7 +51,8 @@ pub(super) enum Round {
     Pace(usize),
     /// Trains at the pace.
     Full,
-    /// One long burst, where all came as it was sent, or none came whole: a token bucket would be empty before its end.
+    /// One long burst, where all came as it was sent, none came whole, or many lost packets: a token bucket would be empty before
+    /// its end.
     Deep,
     /// More of them, where traffic comes in bursts: how often before.
     More(usize),
@@ -75,7 +76,8 @@ impl Busy {
     /// Whether something on the way may drop packets and let too many pass before it for trains to show its rate.
     fn is_dropped(&self) -> bool {
         let is_lossy = self.round == Round::Deep || self.lost * LOSSY >= self.seen;
-        self.fall.is_none() && self.lost > 0 && is_lossy && self.deepest < self.config.packets
+        let further = self.deep.packets < self.config.packets || self.deep.another().is_some();
+        self.deep.fall.is_none() && self.lost > 0 && is_lossy && further
     }
 
     /// The same where nothing is dropped.
@@ -98,7 +100,7 @@ impl Busy {
             }
             Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),
             // The queue was too short for trains at the pace; slower ones may come through.
-            Round::Deep if self.samples.full.is_empty() && self.fall.is_none() => self.nearer(0),
+            Round::Deep if self.samples.full.is_empty() && self.deep.fall.is_none() => self.nearer(0),
             Round::Deep => end,
             // Where nothing was met, short trains look more often than slow ones would.
             Round::Full if self.samples.bursty() || self.samples.idle() => self.more(0),
@@ -172,8 +174,15 @@ impl Busy {
         // Where packets were lost, so that nothing else can be told, as many as all others.
         let least = if self.lost > 0 { self.config.packets } else { DEEP };
         let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
-        self.deepest = packets;
-        (Round::Deep, Some(self.sending.bursts(packets, 1)))
+        // No faster than the link takes them then: what they are too many for drops them, not its queue, and the tokens of so long a time
+        // show the rate.
+        let pace = self.deep.another().or_else(|| self.samples.pace().filter(|_| self.lost > 0));
+        self.deep.sent(packets);
+        let burst = match pace {
+            Some(pace) => self.sending.stream(pace, packets),
+            None => self.sending.bursts(packets, 1),
+        };
+        (Round::Deep, Some(burst))
     }
 
     /// More trains at the pace: as many as there are packets for in those of other spacings.

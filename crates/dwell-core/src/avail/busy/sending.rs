@@ -47,6 +47,11 @@ impl Sending {
         self.departures(&Train::burst(self.size, packets), count, LEAST_PAUSE, LEAST_PAUSE)
     }
 
+    /// One train of so many packets, `gap` apart.
+    pub(super) fn stream(&mut self, gap: f64, packets: usize) -> Vec<Departure> {
+        self.departures(&stream(self.size, Nanos::from_f64(gap), packets), 1, LEAST_PAUSE, LEAST_PAUSE)
+    }
+
     /// `count` trains whose packets are `gap` apart behind a head of packets back to back.
     pub(super) fn headed(
         &mut self,

@@ -1,0 +1,81 @@
+//! Long bursts, which look for a token bucket.
+
+use crate::avail::stream::{Passed, passed};
+use crate::capacity::fall::{Fall, fall};
+use crate::train::Observation;
+
+/// Of a burst that is slow enough for a policer, each so-many-th packet passes.
+const PASSES: f64 = 4.0;
+
+/// What they showed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deep {
+    /// Packets of the longest that was sent.
+    pub(super) packets: usize,
+    /// Where its rate fell.
+    pub(super) fall: Option<Fall>,
+    /// How far apart packets must be of which more pass, where most were lost and too few passed to tell at what rate.
+    slower: Option<f64>,
+    /// Whether one was sent that slow.
+    slowed: bool,
+}
+
+impl Deep {
+    pub(super) fn see(&mut self, observation: &Observation) {
+        let passed = passed(observation);
+        self.fall = fall(&passed);
+        self.slower = slower(&passed, observation.fates.len()).filter(|_| self.fall.is_none());
+    }
+
+    /// Whether most of the last one's packets were lost, and nothing shows what drops them.
+    pub(super) const fn unexplained(&self) -> bool {
+        self.slower.is_some()
+    }
+
+    /// The spacing of another that would show it, if none was sent at such a spacing yet.
+    pub(super) fn another(&self) -> Option<f64> {
+        self.slower.filter(|_| !self.slowed)
+    }
+
+    /// A burst of so many packets is sent, at the spacing of `another` if there is one.
+    pub(super) fn sent(&mut self, packets: usize) {
+        self.packets = packets;
+        self.slowed |= self.slower.is_some();
+    }
+}
+
+fn slower(passed: &[Passed], sent: usize) -> Option<f64> {
+    let first = passed.iter().enumerate().position(|(place, packet)| packet.number != place)?;
+    let (from, to) = (passed[first], passed.last()?);
+    let steps = (passed.len() - 1 - first) as f64;
+    (steps > 0.0 && passed.len() * 2 < sent).then(|| (to.came - from.came) / steps / PASSES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(numbers: impl Iterator<Item = usize>) -> Vec<Passed> {
+        let one = |number: usize| Passed { number, sent: 5.0 * number as f64, came: 5.0 * number as f64 };
+        numbers.map(one).collect()
+    }
+
+    #[test]
+    fn a_burst_that_is_too_fast_for_a_policer_is_followed_by_a_slower_one() {
+        // 21 pass, then each 120th: one in 600 ns.
+        let few = passed((0..21).chain([59, 179, 299]));
+        assert_eq!(slower(&few, 300), Some(150.0));
+        let mut deep = Deep { slower: Some(150.0), ..Deep::default() };
+        assert_eq!(deep.another(), Some(150.0));
+        deep.sent(300);
+        assert_eq!((deep.another(), deep.unexplained()), (None, true));
+    }
+
+    #[test]
+    fn what_loses_little_or_all_needs_none() {
+        assert_eq!(slower(&passed(0..300), 300), None);
+        assert_eq!(slower(&passed((0..300).filter(|number| number % 3 > 0)), 300), None);
+        assert_eq!(slower(&passed(0..21), 300), None);
+        assert_eq!(slower(&[], 300), None);
+    }
+}
