@@ -1,6 +1,7 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
+use super::line::Line;
 use super::unparted::Another;
 use super::waiting::{allowed, waited};
 use crate::limit::Limit;
@@ -68,31 +69,21 @@ impl Busy {
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-        let burst = self.samples.burst().map_or(0.0, |burst| rate(1.0 / burst));
-        if let Some(range) = self.trial.range(burst) {
-            report.warnings.push(String::from(
-                "trains at the least that the narrow link seemed to have free were held up: the tight link is another one, or several are \
-                 loaded; the range is that of a search",
+        if let Some(range) = self.searched(&line) {
+            let why = self.elsewhere(&line).unwrap_or_else(|| {
+                String::from("trains at the least that the narrow link seemed to have free were held up")
+            });
+            report.warnings.push(format!(
+                "{why}: the tight link is another one, or several are loaded; the range is that of a search"
             ));
-            // Where traffic comes in bursts, they may be all that held trains up while the search went on: either may be true.
-            let range = match range {
-                Finding::Value { value, low, high, unit } if self.samples.bursty() => {
-                    Finding::value(value, rate(line.free.low).min(low), rate(line.free.high).max(high), unit)
-                }
-                range => range,
-            };
             return report
                 .with(Quantity::AvailableBandwidth, range)
                 .limited(Limit::Link, "trains faster than that are held up");
         }
-        if let Some(waited) = waited(&self.samples.firsts).filter(|waited| {
-            let closer = self.samples.another() == Some(Another::MuchCloser);
-            *waited > allowed(&line, median(&self.samples.cold).unwrap_or(0.0), closer)
-        }) {
-            let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
-            report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));
+        if let Some(why) = self.elsewhere(&line) {
+            report.warnings.push(why.clone());
             return report
-                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
+                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why.clone()))
                 .limited(Limit::Link, why);
         }
         if self.samples.made().is_some_and(|made| line.own.high * BEYOND < made) {
@@ -100,11 +91,6 @@ impl Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                 .limited(Limit::HostLimited, why);
-        }
-        if self.samples.another().is_some() || self.samples.apart(&line) {
-            report.warnings.push(String::from(
-                "bursts come further apart than one link makes them: several are loaded, or the tight link is another than the narrow one",
-            ));
         }
         if self.samples.bursty() || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
             report.warnings.push(String::from(
@@ -121,12 +107,11 @@ impl Busy {
             );
             (Limit::Link, why)
         };
-        let free = self.samples.among_several(line.free);
         report
             .limited(limit, why)
             .with(
                 Quantity::AvailableBandwidth,
-                Finding::value(rate(free.value), rate(free.low), rate(free.high), Unit::Bps),
+                Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
             )
             .with(
                 Quantity::TightLinkCapacity,
@@ -137,5 +122,34 @@ impl Busy {
                     Unit::Bps,
                 ),
             )
+    }
+
+    /// What shows that the narrow link's load is not all there is: packets that wait longer than it explains, or bursts that come as it
+    /// alone does not make them.
+    pub(super) fn elsewhere(&self, line: &Line) -> Option<String> {
+        let another = self.samples.another();
+        let allowed =
+            allowed(line, median(&self.samples.cold).unwrap_or(0.0), another == Some(Another::MuchCloser));
+        if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed) {
+            return Some(format!(
+                "packets wait longer than the load of the narrow link explains (at the mean {:.0} us before a train)",
+                waited / 1e3
+            ));
+        }
+        (another.is_some() || self.samples.apart(line))
+            .then(|| String::from("bursts come otherwise than one link makes them"))
+    }
+
+    /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.
+    fn searched(&self, line: &Line) -> Option<Finding> {
+        let pace = self.samples.pace()?;
+        let free = self.trial.searching.then(|| self.trial.free(pace)).flatten()?;
+        let bits = self.sending.bits() * 1e9;
+        let rate = |share: f64| (share * bits / pace).max(0.0);
+        let (mut low, mut high) = (free.low, free.high);
+        if self.samples.bursty() {
+            (low, high) = (low.min(line.free.low * pace), high.max(line.free.high * pace));
+        }
+        Some(Finding::value(rate(free.value), rate(low), rate(high), Unit::Bps))
     }
 }

@@ -14,9 +14,11 @@
 //! another link is loaded, and its answer is an upper bound.
 
 mod answer;
+mod belief;
 mod deep;
 mod line;
 mod plan;
+mod queue;
 mod round;
 mod sample;
 mod samples;
@@ -138,7 +140,7 @@ impl Method for Busy {
         };
         let sample = passed.get(head - 1..).and_then(|behind| self.samples.sample(behind));
         match self.round {
-            Round::Test => self.trial.see(sample, self.sending.bits()),
+            Round::Test => self.trial.see(sample),
             Round::Full | Round::More(_) => self.samples.see_full(&passed[1..], sample),
             Round::Nearer(step) => {
                 let head = passed.get(plan::TOGETHER - 1..plan::HEAD);

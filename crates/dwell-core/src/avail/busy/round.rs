@@ -2,8 +2,9 @@
 
 use super::Busy;
 use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
-use super::trial::{FLEET, TEST};
+use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST};
 use crate::train::Departure;
+use crate::unit::Nanos;
 
 /// Packets of each burst of the first round, and how many bursts.
 pub(super) const BURST: usize = 11;
@@ -37,6 +38,10 @@ const SLACK: usize = 1;
 
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
+
+/// What is taken for free before a search shows anything, and so many times as long as a train no queue is waited for to drain.
+const UNKNOWN: f64 = 0.5;
+const DRAINED: f64 = 5.0;
 
 /// The long burst has at least so many packets.
 const DEEP: usize = 64;
@@ -118,12 +123,19 @@ impl Busy {
             // A burst holds up trains of any rate: they test nothing.
             Round::Nearer(_) | Round::More(_) if self.samples.differ() => end,
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
-                (Some(line), Some(pace)) if line.free.low * pace > NOTHING => {
-                    self.test(line.free.low * self.sending.bits() * 1e9, TEST)
-                }
+                (Some(line), Some(_)) if self.elsewhere(&line).is_some() => self.search(),
+                (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
                 _ => end,
             },
-            Round::Test => self.searched().map_or(end, |rate| self.test(rate, FLEET)),
+            Round::Test if self.trial.searching => self.search(),
+            Round::Test => match self.samples.line() {
+                Some(line) => match self.trial.passed(line.noise) {
+                    Some(true) => end,
+                    Some(false) => self.search(),
+                    None => self.test(line.free.low, DOUBTED),
+                },
+                None => end,
+            },
             Round::Over => end,
         }
     }
@@ -213,17 +225,24 @@ impl Busy {
         self.sending.headed(gap, FULL * self.samples.burst().unwrap_or(pace), count, parts, plan)
     }
 
-    /// A fleet at `rate`, of which it is not known whether it is free.
+    /// Short trains at `rate`, of which it is not known whether it is free.
     fn test(&mut self, rate: f64, count: usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
         self.trial.at(rate);
         let plan = self.plan(pace);
-        (Round::Test, Some(self.sending.tests(rate, count, &plan)))
+        (Round::Test, Some(self.sending.tests(1.0 / rate, plan.tested, count, &plan, plan.drained)))
     }
 
-    /// The rate to look at next, given what became of the last fleet.
-    fn searched(&mut self) -> Option<f64> {
-        let burst = self.sending.bits() * 1e9 / self.samples.pace()?;
-        self.trial.next(self.samples.line()?.noise, burst)
+    /// Long trains at the next rate of a search, as far apart as the queue of the last takes to drain.
+    fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
+        let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
+        let Some(rate) = self.trial.next(pace) else { return (Round::Over, None) };
+        self.trial.at(rate);
+        let plan = self.plan(pace);
+        let packets = plan.tested * LENGTHENED;
+        let free = self.trial.free(pace).map_or(UNKNOWN, |free| free.value);
+        let over = (rate * pace / free - 1.0).clamp(0.0, DRAINED);
+        let drained = Nanos::from_f64(over * packets as f64 / rate);
+        (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan, drained)))
     }
 }

@@ -6,7 +6,6 @@ use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
-use crate::stats::Estimate;
 use crate::stats::quantile::{mean, median};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
@@ -191,18 +190,6 @@ impl Samples {
             && (differ(self.near.iter().map(Vec::as_slice)) || differ([self.full.as_slice(), &self.heads]))
     }
 
-    /// What is free where several links may be loaded, of which the narrow one's line makes it `free`. Each of them parts trains
-    /// that come faster than what it has free, so that the line is low; but trains that were held up, the slowest of them too, came
-    /// faster than what is free.
-    pub(super) fn among_several(&self, free: Estimate) -> Estimate {
-        if self.another().is_none() {
-            return free;
-        }
-        let held_up = self.near.iter().filter(|near| busy(near)).flatten().map(|sample| sample.input);
-        let most = held_up.reduce(f64::max).map_or(free.value, |slowest| (1.0 / slowest).max(free.value));
-        Estimate { value: f64::midpoint(free.value, most), low: free.low, high: free.high.max(most) }
-    }
-
     /// All that came faster than the narrow link carries by itself: that keeps it busy whatever else there is on it.
     fn looks(&self) -> Option<Vec<Sample>> {
         let pace = self.pace()?;
@@ -260,20 +247,6 @@ mod tests {
         let gaps: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { far } else { OWN }).collect();
         let burst = came(10.0, gaps.iter().sum::<f64>() / 30.0, 0.0);
         Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }
-    }
-
-    #[test]
-    fn several_loaded_links_leave_what_is_free_between_the_line_and_what_was_held_up() {
-        let free = Estimate { value: 0.4 / OWN, low: 0.3 / OWN, high: 0.45 / OWN };
-        let near = vec![
-            vec![came(1.5 * OWN, 1.8 * OWN, 0.0)],
-            vec![came(1.7 * OWN, 1.9 * OWN, 0.0)],
-            vec![came(3.0 * OWN, 3.0 * OWN, 0.0)],
-        ];
-        let told = Samples { near: near.clone(), ..bursts(true) }.among_several(free);
-        assert_eq!((told.low, told.high), (free.low, 1.0 / (1.7 * OWN)));
-        assert!((told.value - f64::midpoint(0.4, 1.0 / 1.7) / OWN).abs() < 1e-12);
-        assert_eq!(Samples { near, ..bursts(false) }.among_several(free), free);
     }
 
     #[test]

@@ -72,10 +72,17 @@ impl Sending {
         self.departures(&train, count, plan.pause, plan.drained)
     }
 
-    /// `count` trains for a test, at `rate` bits per second.
-    pub(super) fn tests(&mut self, rate: f64, count: usize, plan: &Plan) -> Vec<Departure> {
-        let train = stream(self.size, Nanos::from_f64(self.bits() * 1e9 / rate), plan.tested);
-        self.departures(&train, count, plan.pause, plan.drained)
+    /// `count` trains of so many packets for a test, `gap` apart, behind pauses in which the queue of the last is gone.
+    pub(super) fn tests(
+        &mut self,
+        gap: f64,
+        packets: usize,
+        count: usize,
+        plan: &Plan,
+        drained: Nanos,
+    ) -> Vec<Departure> {
+        let train = stream(self.size, Nanos::from_f64(gap), packets);
+        self.departures(&train, count, plan.pause, drained)
     }
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
