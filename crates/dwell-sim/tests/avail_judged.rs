@@ -151,7 +151,9 @@ fn judge(group: &str, cases: &[Case], seeds: Range<u64>) -> Judged {
     let mut all = Judged::default();
     let base: u64 = std::env::var("SEED_BASE").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     let seeds = seeds.start + base..seeds.end + base;
+    let one = std::env::var("ONLY").ok();
     for case in cases {
+        if one.as_ref().is_some_and(|o| !case.name.contains(o.as_str())) { continue; }
         let facts = SimPath::new(&case.scenario, 0).facts();
         let mut one = Judged::default();
         for seed in seeds.clone() {

@@ -1,34 +1,111 @@
 //! What a train does to the queue of a link that it shares with others.
 
-use statrs::function::erf::erf;
+use statrs::function::erf::erfc;
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
+use std::sync::LazyLock;
 
-/// The queue of a link grows by chance, and never below nothing, as the work that cross traffic brings varies. A train that
-/// adds to it what is a drift of `x` standard deviations of that work over the train's time makes its delay grow by so many
-/// standard deviations at the mean, from an empty queue: E max W of Brownian motion with a drift, to which a queue that
-/// began empty is equal in distribution (reflection). Far above it is the drift itself, far below next to nothing.
-pub(super) fn growth(x: f64) -> f64 {
-    let below = f64::midpoint(1.0, erf(x * FRAC_1_SQRT_2));
-    let density = (-x * x / 2.0).exp() / (2.0 * PI).sqrt();
-    let walked = if x.abs() < 1e-6 { density } else { (below - 0.5) / x };
-    walked + x * below + density
+/// By how much a train's delay grows at the mean, in standard deviations of the work that cross traffic brings in the train's
+/// time. The queue of a link walks at random, and never below nothing: Brownian motion, reflected. `drift` is how much more work
+/// than the link does comes in that time, the train's own included; the queue began as long as the cross traffic alone makes
+/// it, exponentially with a mean of `waiting`.
+///
+/// With S the lowest that the motion would come below where it began, and w the first wait, the delay grows by drift + E(S - w)+.
+fn growth(drift: f64, waiting: f64) -> f64 {
+    let rate = 1.0 / waiting;
+    // P(S > s) = cdf(-s - drift) + exp(-2 drift s) cdf(drift - s), and E(S - w)+ = integral of P(S > s) (1 - exp(-rate s)).
+    let lowest = |rate: f64| weighed(rate, -drift) + weighed(rate + 2.0 * drift, drift);
+    drift + (lowest(0.0) - lowest(rate)).max(0.0)
+}
+
+/// The integral of exp(-rate s) cdf(middle - s) over s above nothing.
+fn weighed(rate: f64, middle: f64) -> f64 {
+    if rate.abs() < 1e-4 {
+        return middle * below(middle) + density(middle);
+    }
+    let past = if rate > middle && rate - middle > 20.0 {
+        // The tail over its density, for which both are too small to be told.
+        density(middle) / (rate - middle)
+    } else {
+        (rate * (rate / 2.0 - middle)).exp() * below(middle - rate)
+    };
+    (below(middle) - past) / rate
+}
+
+fn density(x: f64) -> f64 {
+    (-x * x / 2.0).exp() / (2.0 * PI).sqrt()
+}
+
+fn below(x: f64) -> f64 {
+    0.5 * erfc(-x * FRAC_1_SQRT_2)
 }
 
 /// The variance of that growth, in the same unit squared: all of the work's where the queue never empties, and of a queue that
-/// often does, which forgets, that of its own two ends (exponential, at the mean 1 / 2|x|). Between the two it is near to a half.
-pub(super) fn spread(x: f64) -> f64 {
-    if x < 0.0 { 0.5 / (1.0 + x * x) } else { 1.0 - 0.5 * (-x).exp() }
+/// often does, which forgets, that of its own two ends (exponential, at the mean 1 / 2|drift|). Between the two it is near to a half.
+pub(super) fn spread(drift: f64) -> f64 {
+    if drift < 0.0 { 0.5 / (1.0 + drift * drift) } else { 1.0 - 0.5 * (-drift).exp() }
+}
+
+/// Drifts in even steps, and waits in steps of their logarithms, at which growth is looked up.
+const REACH: f64 = 8.0;
+const DRIFTS: usize = 160;
+const WAITS: (f64, f64, usize) = (0.01, 100.0, 24);
+
+static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
+    let wait = |step: usize| WAITS.0 * (WAITS.1 / WAITS.0).powf(step as f64 / WAITS.2 as f64);
+    let drift = |step: usize| REACH * (2.0 * step as f64 / DRIFTS as f64 - 1.0);
+    (0..=WAITS.2).flat_map(|row| (0..=DRIFTS).map(move |step| growth(drift(step), wait(row)))).collect()
+});
+
+/// The same growth, between what is looked up.
+pub(super) fn grown(drift: f64, waiting: f64) -> f64 {
+    let row = (waiting / WAITS.0).ln() / (WAITS.1 / WAITS.0).ln() * WAITS.2 as f64;
+    let row = row.clamp(0.0, WAITS.2 as f64 - 1e-9);
+    // Beyond, it grows by all of the drift or no longer changes.
+    let inside = drift.clamp(-REACH, REACH);
+    let step = ((inside / REACH + 1.0) / 2.0 * DRIFTS as f64).min(DRIFTS as f64 - 1e-9);
+    let at = |row: usize, step: usize| TABLE[row * (DRIFTS + 1) + step];
+    let along = |row: usize| {
+        let (one, part) = (step as usize, step.fract());
+        at(row, one) * (1.0 - part) + at(row, one + 1) * part
+    };
+    let (one, part) = (row as usize, row.fract());
+    along(one) * (1.0 - part) + along(one + 1) * part + (drift - REACH).max(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::avail::chance::share;
+    use crate::stats::bootstrap::Indices;
 
     #[test]
     fn far_above_a_queue_grows_by_its_drift_and_far_below_it_does_not() {
-        assert!((growth(0.0) - (2.0 / PI).sqrt()).abs() < 1e-9, "{}", growth(0.0));
-        assert!((growth(20.0) - 20.0).abs() < 0.03 && (growth(-20.0) - 0.025).abs() < 1e-3);
-        assert!((growth(1e-7) - growth(0.0)).abs() < 1e-6);
+        // From an empty queue with no drift sqrt(2 / pi).
+        assert!((growth(0.0, 1e-6) - (2.0 / PI).sqrt()).abs() < 1e-3, "{}", growth(0.0, 1e-6));
+        assert!((grown(20.0, 1.0) - 20.0).abs() < 0.03, "{}", grown(20.0, 1.0));
+        assert!(grown(-20.0, 0.01).abs() < 0.1);
         assert!(spread(10.0) > 0.99 && spread(-10.0) < 0.01 && (spread(0.0) - 0.5).abs() < 1e-9);
+    }
+
+    /// A walk of 2,000 steps.
+    fn walked(chance: &mut Indices, drift: f64, waiting: f64) -> f64 {
+        let steps = 2_000;
+        let first = -waiting * share(chance).ln();
+        let mut queue = first;
+        for _ in 0..steps {
+            let step = if chance.below(2) == 0 { 1.0 } else { -1.0 } / f64::from(steps).sqrt();
+            queue = (queue + step + drift / f64::from(steps)).max(0.0);
+        }
+        queue - first
+    }
+
+    #[test]
+    fn queues_grow_as_said() {
+        let mut chance = Indices::new(3);
+        for (drift, waiting) in [(0.0, 0.1), (1.0, 0.5), (-1.0, 0.5), (-2.0, 2.0), (0.5, 3.0)] {
+            let mean = (0..2_000).map(|_| walked(&mut chance, drift, waiting)).sum::<f64>() / 2_000.0;
+            let told = grown(drift, waiting);
+            assert!((mean - told).abs() < 0.08, "{drift} {waiting}: {mean}, told {told}");
+        }
     }
 }

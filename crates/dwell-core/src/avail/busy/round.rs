@@ -2,7 +2,8 @@
 
 use super::Busy;
 use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
-use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST};
+use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
+use super::waiting::waited;
 use crate::train::Departure;
 use crate::unit::Nanos;
 
@@ -39,8 +40,7 @@ const SLACK: usize = 1;
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
 
-/// What is taken for free before a search shows anything, and so many times as long as a train no queue is waited for to drain.
-const UNKNOWN: f64 = 0.5;
+/// No queue is waited for to drain for more than so many times as long as a train.
 const DRAINED: f64 = 5.0;
 
 /// The long burst has at least so many packets.
@@ -235,12 +235,12 @@ impl Busy {
 
     /// Long trains at the next rate of a search, as far apart as the queue of the last takes to drain.
     fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
-        let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
-        let Some(rate) = self.trial.next(pace) else { return (Round::Over, None) };
+        let Some(pace) = self.samples.narrow() else { return (Round::Over, None) };
+        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace) else { return (Round::Over, None) };
         self.trial.at(rate);
         let plan = self.plan(pace);
         let packets = plan.tested * LENGTHENED;
-        let free = self.trial.free(pace).map_or(UNKNOWN, |free| free.value);
+        let free = self.trial.told.map_or(UNKNOWN, |told| told.free.value);
         let over = (rate * pace / free - 1.0).clamp(0.0, DRAINED);
         let drained = Nanos::from_f64(over * packets as f64 / rate);
         (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan, drained)))

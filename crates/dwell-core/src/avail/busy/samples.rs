@@ -95,6 +95,14 @@ impl Samples {
         self.own().map(|(own, _)| own).or_else(|| self.burst())
     }
 
+    /// The pace of the narrow link where others jostle what it sends: those gaps that are shorter are not its own.
+    pub(super) fn narrow(&self) -> Option<f64> {
+        match self.another() {
+            Some(Another::Closer | Another::MuchCloser) => self.burst().into_iter().chain(self.pace()).reduce(f64::max),
+            _ => self.pace(),
+        }
+    }
+
     /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
     pub(super) fn another(&self) -> Option<Another> {
         another(&self.gaps, &self.full_gaps, self.own(), self.made()?, self.burst()?)

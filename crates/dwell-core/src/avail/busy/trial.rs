@@ -1,10 +1,9 @@
 //! Fleets at rates that may be free: a test of one, and a search where that one is not.
 
-use super::belief;
+use super::belief::{Belief, belief};
 use super::sample::Sample;
 use super::strain;
 use crate::avail::search::Verdict;
-use crate::stats::Estimate;
 
 /// Trains of the test, of one that left doubts, and of each fleet of a search.
 pub(super) const TEST: usize = 2;
@@ -21,10 +20,17 @@ const FLEETS: usize = 12;
 
 /// Trains of a search are by so much of the narrow link faster than what seems free, in turns: the nearer ones show what is free, the
 /// others what the tight link carries.
-const ABOVE: [f64; 2] = [0.1, 0.4];
+const ABOVE: [f64; 3] = [0.1, 0.2, -0.1];
 
 /// But no faster than so much of it, at which it parts them itself.
 const MOST: f64 = 0.96;
+const LEAST: f64 = 0.03;
+
+/// What is taken for free before a search shows anything.
+pub(super) const UNKNOWN: f64 = 0.5;
+
+/// A tight link that carries more than the narrow one holds trains up by less: they are up to so many times as far from what is free.
+const WIDER: f64 = 2.0;
 
 /// What trains at rates that may be free showed. Rates are packets of ours a nanosecond.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +40,8 @@ pub(super) struct Trial {
     /// Fleets of the search, of which some may have been lost.
     searched: usize,
     pub(super) searching: bool,
+    /// What all fleets tell.
+    pub(super) told: Option<Belief>,
 }
 
 impl Trial {
@@ -66,20 +74,24 @@ impl Trial {
         }
     }
 
-    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet; `None`: it is over.
-    pub(super) fn next(&mut self, pace: f64) -> Option<f64> {
-        self.searching = true;
-        let free = self.free(pace);
-        if self.searched == FLEETS || free.is_some_and(|free| free.high - free.low < RESOLUTION) {
-            return None;
+    pub(super) fn dump(&self, pace: f64, waited: Option<f64>) {
+        println!("told {:?} waited {waited:?}", self.told);
+        for f in &self.fleets {
+            println!("  u {:.3} T {:.1}ms strains {:?}", pace / f[0].input, f[0].input*f[0].gaps/1e6, f.iter().map(|s| ((s.output / s.input - 1.0)*1e3).round()/1e3).collect::<Vec<_>>());
         }
-        let above = ABOVE[self.searched % ABOVE.len()];
-        self.searched += 1;
-        Some((free.map_or(0.5, |free| free.value) + above).min(MOST) / pace)
     }
 
-    /// What is free, as a share of what the narrow link carries.
-    pub(super) fn free(&self, pace: f64) -> Option<Estimate> {
-        belief::free(&self.fleets, pace)
+    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet; `None`: it is over.
+    pub(super) fn next(&mut self, waited: Option<f64>, pace: f64) -> Option<f64> {
+        self.searching = true;
+        self.told = belief(&self.fleets, waited, pace);
+        let narrow = |told: Belief| told.free.high - told.free.low < RESOLUTION;
+        if self.searched == FLEETS || self.told.is_some_and(narrow) {
+            return None;
+        }
+        let (free, carries) = self.told.map_or((UNKNOWN, 1.0), |told| (told.free.value, told.carries));
+        let above = ABOVE[self.searched % ABOVE.len()] * carries.clamp(1.0, WIDER);
+        self.searched += 1;
+        Some((free + above).clamp(LEAST, MOST) / pace)
     }
 }
