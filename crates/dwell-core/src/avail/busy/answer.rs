@@ -136,8 +136,11 @@ impl Busy {
                 waited / 1e3
             ));
         }
-        (another.is_some() || self.samples.apart(line))
-            .then(|| String::from("bursts come otherwise than one link makes them"))
+        if another.is_some() || self.samples.apart(line) {
+            return Some(String::from("bursts come otherwise than one link makes them"));
+        }
+        (self.samples.steeper() && !self.samples.differ())
+            .then(|| String::from("slower trains met more load than those at the narrow link's pace"))
     }
 
     /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.
@@ -151,6 +154,11 @@ impl Busy {
         if self.samples.bursty() {
             (low, high) = (low.min(line.free.low * pace), high.max(line.free.high * pace));
         }
-        Some(Finding::value(rate(free.value), rate(low), rate(high), Unit::Bps))
+        Some(if high - low > UNSTABLE {
+            let why = "trains of a search do not tell what is free to better than half of the narrow link";
+            Finding::at_most(rate(high), Unit::Bps, why)
+        } else {
+            Finding::value(rate(free.value), rate(low), rate(high), Unit::Bps)
+        })
     }
 }

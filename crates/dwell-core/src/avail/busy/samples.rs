@@ -1,7 +1,7 @@
 //! What trains showed so far, and what it says of the link.
 
 use super::line::{self, Known, Line};
-use super::sample::{Sample, busy, differ, heavier};
+use super::sample::{PERHAPS, SURELY, Sample, busy, differ, heavier};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
@@ -188,7 +188,17 @@ impl Samples {
         let Some(own) = self.alone() else { return self.bursts_seen };
         self.bursts_seen
             || self.differ()
-            || self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own)))
+            || self.heavier(own, SURELY)
+    }
+
+    fn heavier(&self, own: f64, beyond: (f64, f64)) -> bool {
+        self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own, beyond)))
+    }
+
+    /// Whether slower trains may have met more load than those at the pace, as they do where the tight link is another than the narrow
+    /// one: the line has then another beginning than the narrow link's packets.
+    pub(super) fn steeper(&self) -> bool {
+        self.alone().is_some_and(|own| self.heavier(own, PERHAPS))
     }
 
     /// Whether trains of one spacing met more and less, on a link that is loaded alone. Those at the pace are short and many: their
