@@ -149,11 +149,7 @@ struct Judged {
 
 fn judge(group: &str, cases: &[Case], seeds: Range<u64>) -> Judged {
     let mut all = Judged::default();
-    let base: u64 = std::env::var("SEED_BASE").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
-    let seeds = seeds.start + base..seeds.end + base;
-    let one = std::env::var("ONLY").ok();
     for case in cases {
-        if one.as_ref().is_some_and(|o| !case.name.contains(o.as_str())) { continue; }
         let facts = SimPath::new(&case.scenario, 0).facts();
         let mut one = Judged::default();
         for seed in seeds.clone() {
@@ -165,9 +161,6 @@ fn judge(group: &str, cases: &[Case], seeds: Range<u64>) -> Judged {
             let free = usage.tight().and_then(LinkUse::free).unwrap();
             let report = method.report();
             let finding = report.finding(Quantity::AvailableBandwidth);
-            if std::env::var("TRACE").is_ok() {
-                println!("RUN {} | {seed} | free {:.2} | {:?} | {} | {} {:.2}", case.name, free/1e6, finding, report.warnings.iter().map(|w| w.chars().take(30).collect::<String>()).collect::<Vec<_>>().join("; "), effort.packets, effort.span.as_f64()/1e9);
-            }
             one.runs += 1;
             one.held += usize::from(finding.holds(free) == Some(true));
             one.packets.push(effort.packets as f64);

@@ -83,7 +83,10 @@ impl Busy {
         if let Some(why) = self.elsewhere(&line) {
             report.warnings.push(why.clone());
             return report
-                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why.clone()))
+                .with(
+                    Quantity::AvailableBandwidth,
+                    Finding::at_most(rate(line.free.high), Unit::Bps, why.clone()),
+                )
                 .limited(Limit::Link, why);
         }
         if self.samples.made().is_some_and(|made| line.own.high * BEYOND < made) {
@@ -145,9 +148,8 @@ impl Busy {
 
     /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.
     fn searched(&self, line: &Line) -> Option<Finding> {
-        let pace = self.samples.narrow()?;
+        let pace = self.samples.fastest()?;
         let free = self.trial.told?.free;
-        if std::env::var("DUMP").is_ok() { self.trial.dump(pace, waited(&self.samples.firsts)); }
         let bits = self.sending.bits() * 1e9;
         let rate = |share: f64| (share * bits / pace).max(0.0);
         let (mut low, mut high) = (free.low, free.high);

@@ -12,13 +12,13 @@ use crate::stats::quantile::mean;
 const FREE: (f64, f64) = (0.0, 1.05);
 const CARRIES: (f64, f64) = (0.9, 30.0);
 const VARIES: (f64, f64) = (1e-4, 30.0);
-const STEPS: (usize, usize, usize) = (42, 10, 13);
+const STEPS: (usize, usize, usize) = (42, 10, 10);
 
 /// And so many links that are loaded alike.
 const LINKS: [usize; 3] = [1, 2, 3];
 
-/// Then, so many times, in what is left of the first two.
-const CLOSER: usize = 1;
+/// Then, so many times, in what is left of them.
+const CLOSER: usize = 2;
 
 /// Left is what is at least so probable, as a share of the most probable.
 const LEFT: f64 = 1e-3;
@@ -32,7 +32,7 @@ const WAITS: f64 = 0.7;
 
 /// Other links that are loaded less part what comes faster than they have free: by so much of the square of what a train grew by, the model
 /// may be off.
-const ORDER: f64 = 0.25;
+const ORDER: f64 = 0.5;
 
 /// Trains at one rate: how many, their rate in packets a `pace`, how long they last, and what they grew by at the mean and its
 /// variance, all in units of `pace`.
@@ -62,70 +62,77 @@ pub(super) fn belief(fleets: &[Vec<Sample>], waited: Option<f64>, pace: f64) -> 
         return None;
     }
     let waited = waited.map(|waited| (waited / pace, HOST / pace));
-    let mut grid = Grid { free: FREE, carries: (CARRIES.0.ln(), CARRIES.1.ln()) };
+    let mut grid = Grid { free: FREE, carries: log(CARRIES), varies: log(VARIES) };
     let mut weights = grid.weights(&fleets, waited);
     for _ in 0..CLOSER {
         grid = grid.left(&weights);
         weights = grid.weights(&fleets, waited);
     }
-    let free: Vec<(f64, f64)> =
-        weights.iter().map(|(free, weights)| (*free, weights.iter().sum::<f64>())).collect();
-    let carries: Vec<(f64, f64)> = even(grid.carries, STEPS.1)
-        .enumerate()
-        .map(|(step, carries)| (carries, weights.iter().map(|(_, weights)| weights[step]).sum()))
-        .collect();
-    let [low, value, high] = [0.025, 0.5, 0.975].map(|part| share(&free, part).max(0.0));
-    Some(Belief { free: Estimate { value, low, high }, carries: share(&carries, 0.5).exp() })
+    let mut free = vec![0.0; STEPS.0 + 1];
+    let mut carries = vec![0.0; STEPS.1 + 1];
+    for (step, weight) in &weights {
+        free[step.0] += weight;
+        carries[step.1] += weight;
+    }
+    let free = |part: f64| share(grid.free, &free, part).max(0.0);
+    let estimate = Estimate { value: free(0.5), low: free(0.025), high: free(0.975) };
+    Some(Belief { free: estimate, carries: share(grid.carries, &carries, 0.5).exp() })
 }
 
-/// Where what is free, and the logarithm of what the link carries, are looked for.
+fn log((from, to): (f64, f64)) -> (f64, f64) {
+    (from.ln(), to.ln())
+}
+
+/// Where what is free, and the logarithms of what the link carries and of how much its traffic varies, are looked for.
 struct Grid {
     free: (f64, f64),
     carries: (f64, f64),
+    varies: (f64, f64),
 }
 
-/// Of each step of what is free, that of each of what the link carries.
-type Weights = Vec<(f64, Vec<f64>)>;
+/// Of each step of the three, how probable it is as a share of the most probable.
+type Weights = Vec<((usize, usize, usize), f64)>;
 
-fn even((from, to): (f64, f64), steps: usize) -> impl Iterator<Item = f64> {
-    (0..=steps).map(move |step| from + (to - from) * step as f64 / steps as f64)
+fn at((from, to): (f64, f64), step: usize, steps: usize) -> f64 {
+    from + (to - from) * step as f64 / steps as f64
 }
 
 impl Grid {
     fn weights(&self, fleets: &[Fleet], waited: Option<(f64, f64)>) -> Weights {
-        let varies: Vec<f64> = even((VARIES.0.ln(), VARIES.1.ln()), STEPS.2).map(f64::exp).collect();
-        let likely = |free: f64, carries: f64| -> Vec<f64> {
-            let one = |links: usize, varies: &f64| {
-                let path = Alike { links, free, carries, varies: *varies };
+        let steps = (0..=STEPS.0).flat_map(|free| {
+            (0..=STEPS.1).flat_map(move |carries| (0..=STEPS.2).map(move |varies| (free, carries, varies)))
+        });
+        let likely = |step: (usize, usize, usize)| {
+            LINKS.map(|links| {
+                let path = Alike {
+                    links,
+                    free: at(self.free, step.0, STEPS.0),
+                    carries: at(self.carries, step.1, STEPS.1).exp(),
+                    varies: at(self.varies, step.2, STEPS.2).exp(),
+                };
                 let trains: f64 = fleets.iter().map(|fleet| fleet.likely(&path)).sum();
                 trains + waited.map_or(0.0, |waited| path.waits(waited))
-            };
-            LINKS.iter().flat_map(|links| varies.iter().map(|varies| one(*links, varies))).collect()
+            })
         };
-        let all: Vec<(f64, Vec<Vec<f64>>)> = even(self.free, STEPS.0)
-            .map(|free| (free, even(self.carries, STEPS.1).map(|carries| likely(free, carries.exp())).collect()))
-            .collect();
-        let most = all.iter().flat_map(|(_, likely)| likely.iter().flatten());
-        let most = most.fold(f64::NEG_INFINITY, |most, one| most.max(*one));
-        let weight = |likely: &Vec<f64>| likely.iter().map(|one| (one - most).exp()).sum();
-        all.iter().map(|(free, likely)| (*free, likely.iter().map(weight).collect())).collect()
+        let all: Vec<_> = steps.map(|step| (step, likely(step))).collect();
+        let most =
+            all.iter().flat_map(|(_, likely)| likely).fold(f64::NEG_INFINITY, |most, one| most.max(*one));
+        all.iter().map(|(step, likely)| (*step, likely.iter().map(|one| (one - most).exp()).sum())).collect()
     }
 
     /// What is left of it, and a step to either side.
     fn left(&self, weights: &Weights) -> Self {
-        let most = weights.iter().flat_map(|(_, weights)| weights).fold(0.0_f64, |most, one| most.max(*one));
-        let within = |(from, to): (f64, f64), steps: usize, is_left: &dyn Fn(usize) -> bool| {
-            let step = (to - from) / steps as f64;
-            let first = (0..=steps).find(|step| is_left(*step)).unwrap_or(0).saturating_sub(1);
-            let last = (0..=steps).rfind(|step| is_left(*step)).unwrap_or(steps) + 1;
-            (from + step * first as f64, from + step * last.min(steps) as f64)
+        let left: Vec<(usize, usize, usize)> =
+            weights.iter().filter(|(_, weight)| *weight > LEFT).map(|(step, _)| *step).collect();
+        let within = |range: (f64, f64), steps: usize, of: fn(&(usize, usize, usize)) -> usize| {
+            let first = left.iter().map(of).min().unwrap_or(0).saturating_sub(1);
+            let last = (left.iter().map(of).max().unwrap_or(steps) + 1).min(steps);
+            (at(range, first, steps), at(range, last, steps))
         };
-        let left = |weight: &f64| *weight > LEFT * most;
         Self {
-            free: within(self.free, STEPS.0, &|free| weights[free].1.iter().any(left)),
-            carries: within(self.carries, STEPS.1, &|carries| {
-                weights.iter().any(|(_, weights)| left(&weights[carries]))
-            }),
+            free: within(self.free, STEPS.0, |step| step.0),
+            carries: within(self.carries, STEPS.1, |step| step.1),
+            varies: within(self.varies, STEPS.2, |step| step.2),
         }
     }
 }
@@ -192,16 +199,66 @@ impl Fleet {
     }
 }
 
-/// Where so large a share of all weight lies below.
-fn share(weights: &[(f64, f64)], share: f64) -> f64 {
-    let step = weights[1].0 - weights[0].0;
-    let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
+/// Where, in even steps of that range, so large a share of all weight lies below.
+fn share(range: (f64, f64), weights: &[f64], share: f64) -> f64 {
+    let (all, steps) = (weights.iter().sum::<f64>(), weights.len() - 1);
     let mut below = 0.0;
-    for (free, weight) in weights {
+    for (step, weight) in weights.iter().enumerate() {
         if below + weight >= share * all {
-            return free + step * ((share * all - below) / weight - 0.5);
+            let part = (share * all - below) / weight - 0.5;
+            return at(range, step, steps) + (range.1 - range.0) * part / steps as f64;
         }
         below += weight;
     }
-    weights[weights.len() - 1].0
+    range.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::avail::chance::share;
+    use crate::stats::bootstrap::Indices;
+
+    const PACE: f64 = 1e5;
+
+    /// Trains of 88 at each rate over a link that carries `carries` times the narrow one, of whose packets' times what comes
+    /// between ours varies by `varies`: a walk with a step for each packet.
+    fn searched(free: f64, carries: f64, varies: f64) -> Vec<Vec<Sample>> {
+        let mut chance = Indices::new(4);
+        let mut train = |rate: f64| {
+            let gap = PACE / rate;
+            let step = (varies * PACE * gap).sqrt();
+            let (mut queue, mut waiting) = (0.0_f64, 0.0);
+            for packet in 0..200 {
+                // The cross traffic alone, until the train begins.
+                let rate = if packet < 113 { 0.0 } else { rate };
+                if packet == 113 {
+                    waiting = queue;
+                }
+                let by = if share(&mut chance) < 0.5 { step } else { -step };
+                queue = (queue + by + (rate - free) / carries * gap).max(0.0);
+            }
+            let output = gap + (queue - waiting) / 87.0;
+            Sample { input: gap, output, gaps: 87.0, blur: 0.0, scatter: 0.0 }
+        };
+        [0.4, 0.6, 0.7, 0.9].iter().map(|rate| (0..6).map(|_| train(*rate)).collect()).collect()
+    }
+
+    #[test]
+    fn what_is_free_is_told_whatever_the_tight_link_carries() {
+        for (carries, varies) in [(1.5, 0.01), (1.5, 0.2), (5.0, 0.05)] {
+            let told = belief(&searched(0.5, carries, varies), None, PACE).unwrap();
+            assert!(told.free.holds(0.5), "{carries} {varies}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn the_rougher_the_traffic_the_less_is_told() {
+        let width = |varies| {
+            let free = belief(&searched(0.5, 1.5, varies), None, PACE).unwrap().free;
+            free.high - free.low
+        };
+        assert!(width(0.01) < 0.12 && width(1.0) > 2.0 * width(0.01), "{} {}", width(0.01), width(1.0));
+        assert_eq!(belief(&[], None, PACE), None);
+    }
 }

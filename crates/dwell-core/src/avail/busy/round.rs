@@ -235,8 +235,10 @@ impl Busy {
 
     /// Long trains at the next rate of a search, as far apart as the queue of the last takes to drain.
     fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
-        let Some(pace) = self.samples.narrow() else { return (Round::Over, None) };
-        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace) else { return (Round::Over, None) };
+        let Some(pace) = self.samples.fastest() else { return (Round::Over, None) };
+        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace) else {
+            return (Round::Over, None);
+        };
         self.trial.at(rate);
         let plan = self.plan(pace);
         let packets = plan.tested * LENGTHENED;

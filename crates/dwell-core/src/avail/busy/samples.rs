@@ -95,12 +95,10 @@ impl Samples {
         self.own().map(|(own, _)| own).or_else(|| self.burst())
     }
 
-    /// The pace of the narrow link where others jostle what it sends: those gaps that are shorter are not its own.
-    pub(super) fn narrow(&self) -> Option<f64> {
-        match self.another() {
-            Some(Another::Closer | Another::MuchCloser) => self.burst().into_iter().chain(self.pace()).reduce(f64::max),
-            _ => self.pace(),
-        }
+    /// The pace of the fastest trains that may be free: what is free is no more than what bursts come at. And where another link
+    /// jostles what the narrow one sends, the gaps that are shorter are not that one's.
+    pub(super) fn fastest(&self) -> Option<f64> {
+        self.burst().into_iter().chain(self.pace()).reduce(f64::max)
     }
 
     /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
@@ -186,9 +184,7 @@ impl Samples {
     /// Whether traffic comes in bursts longer than a train. It is told only of a link that is loaded alone.
     pub(super) fn bursty(&self) -> bool {
         let Some(own) = self.alone() else { return self.bursts_seen };
-        self.bursts_seen
-            || self.differ()
-            || self.heavier(own, SURELY)
+        self.bursts_seen || self.differ() || self.heavier(own, SURELY)
     }
 
     fn heavier(&self, own: f64, beyond: (f64, f64)) -> bool {

@@ -74,13 +74,6 @@ impl Trial {
         }
     }
 
-    pub(super) fn dump(&self, pace: f64, waited: Option<f64>) {
-        println!("told {:?} waited {waited:?}", self.told);
-        for f in &self.fleets {
-            println!("  u {:.3} T {:.1}ms strains {:?}", pace / f[0].input, f[0].input*f[0].gaps/1e6, f.iter().map(|s| ((s.output / s.input - 1.0)*1e3).round()/1e3).collect::<Vec<_>>());
-        }
-    }
-
     /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet; `None`: it is over.
     pub(super) fn next(&mut self, waited: Option<f64>, pace: f64) -> Option<f64> {
         self.searching = true;
@@ -93,5 +86,48 @@ impl Trial {
         let above = ABOVE[self.searched % ABOVE.len()] * carries.clamp(1.0, WIDER);
         self.searched += 1;
         Some((free + above).clamp(LEAST, MOST) / pace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE: f64 = 1e5;
+
+    /// A link that carries as much as the narrow one, of which half is free, whatever the time.
+    fn sent(trial: &mut Trial, rate: f64, count: usize) {
+        trial.at(rate);
+        for _ in 0..count {
+            let input = 1.0 / rate;
+            let output = input + ((rate * PACE - 0.5) * input).max(0.0);
+            trial.see(Some(Sample { input, output, gaps: 87.0, blur: 0.0, scatter: 0.0 }));
+        }
+    }
+
+    #[test]
+    fn a_test_that_is_in_doubt_goes_on() {
+        let mut trial = Trial::default();
+        sent(&mut trial, 0.4 / PACE, TEST);
+        assert_eq!(trial.passed(0.0), Some(true));
+        sent(&mut trial, 0.6 / PACE, TEST);
+        assert_eq!(trial.passed(0.0), None);
+        sent(&mut trial, 0.6 / PACE, DOUBTED);
+        assert_eq!(trial.passed(0.0), Some(false));
+    }
+
+    #[test]
+    fn a_search_ends_where_what_is_free_is_known() {
+        let (mut trial, mut fleets) = (Trial::default(), 0);
+        while let Some(rate) = trial.next(None, PACE) {
+            assert!((LEAST..=MOST).contains(&(rate * PACE)));
+            sent(&mut trial, rate, FLEET);
+            fleets += 1;
+        }
+        let told = trial.told.unwrap().free;
+        assert!(
+            fleets <= FLEETS && told.holds(0.5) && told.high - told.low < 2.0 * RESOLUTION,
+            "{fleets} {told:?}"
+        );
     }
 }
