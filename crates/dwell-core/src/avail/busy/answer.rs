@@ -142,7 +142,7 @@ impl Busy {
         if another.is_some() || self.samples.apart(line) {
             return Some(String::from("bursts come otherwise than one link makes them"));
         }
-        (self.samples.steeper() && !self.samples.differ())
+        (self.samples.steeper() && !self.samples.bursty())
             .then(|| String::from("slower trains met more load than those at the narrow link's pace"))
     }
 

@@ -9,9 +9,8 @@
 //! First bursts show the pace, and where packets were not parted, L / C. Then come trains at that pace and, nearer and nearer to
 //! what seems free, at two other spacings, each headed by a few packets back to back that keep the link busy until the
 //! train itself does: the line is known. Last the least that it says is free is put to the test by longer trains, which must
-//! pass as they were sent; where they do not (several loaded links, a tight link that is not the narrow one) pathload's
-//! search goes on from there with short fleets. And where packets before all trains wait longer than that line explains,
-//! another link is loaded, and its answer is an upper bound.
+//! pass as they were sent; where they do not, or where waits and bursts show another loaded link, long trains at several rates
+//! tell together what is free, whatever the tight link carries.
 
 mod answer;
 mod belief;
