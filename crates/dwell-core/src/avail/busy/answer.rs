@@ -87,7 +87,8 @@ impl Busy {
         }
         if let Some(waited) = waited(&self.samples.firsts).filter(|waited| {
             let closer = self.samples.another() == Some(Another::MuchCloser);
-            *waited > allowed(&line, median(&self.samples.cold).unwrap_or(0.0), closer)
+            let ours = self.sending.packets as f64 * line.own.value / span;
+            *waited > allowed(&line, ours, median(&self.samples.cold).unwrap_or(0.0), closer)
         }) {
             let why = "packets wait longer than the load of the narrow link explains: another link is loaded";
             report.warnings.push(format!("{why} (at the mean {:.0} us before a train)", waited / 1e3));

@@ -7,7 +7,7 @@ use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
 use crate::stats::Estimate;
-use crate::stats::quantile::{mean, median};
+use crate::stats::quantile::median;
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
@@ -118,12 +118,20 @@ impl Samples {
         median(&came)
     }
 
-    /// rho, as far as the last samples and what is known of L / C tell; half before there are any.
+    /// rho, as far as the samples and what is known of L / C tell; half before there are any.
     pub(super) fn share(&self) -> f64 {
         let Some(own) = self.pace() else { return UNKNOWN };
         let last = self.near.iter().rev().find(|near| !near.is_empty()).unwrap_or(&self.full);
-        let shares: Vec<f64> = last.iter().map(|sample| (sample.output - own) / sample.input).collect();
-        mean(&shares).unwrap_or(UNKNOWN).clamp(0.0, 1.0)
+        // Of a link that is loaded alone all say the same, and all together vary the least.
+        let alone = self.alone().is_some() && !self.bursty();
+        let counted: Vec<&Sample> = if alone {
+            self.full.iter().chain(self.near.iter().filter(|near| busy(near)).flatten()).collect()
+        } else {
+            last.iter().collect()
+        };
+        let watched: f64 = counted.iter().map(|sample| sample.input * sample.gaps).sum();
+        let between: f64 = counted.iter().map(|sample| (sample.output - own) * sample.gaps).sum();
+        if watched > 0.0 { (between / watched).clamp(0.0, 1.0) } else { UNKNOWN }
     }
 
     pub(super) fn line(&self) -> Option<Line> {

@@ -69,13 +69,13 @@ impl Sending {
         for packet in &mut train.packets[together..head] {
             packet.hold = Nanos::from_f64(pace);
         }
-        self.departures(&train, count, plan.pause, plan.drained)
+        self.departures(&train, count, plan.pause, plan.drained(&train))
     }
 
     /// `count` trains for a test, at `rate` bits per second.
     pub(super) fn tests(&mut self, rate: f64, count: usize, plan: &Plan) -> Vec<Departure> {
         let train = stream(self.size, Nanos::from_f64(self.bits() * 1e9 / rate), plan.tested);
-        self.departures(&train, count, plan.pause, plan.drained)
+        self.departures(&train, count, plan.pause, plan.drained(&train))
     }
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
