@@ -121,17 +121,22 @@ impl Samples {
     /// rho, as far as the samples and what is known of L / C tell; half before there are any.
     pub(super) fn share(&self) -> f64 {
         let Some(own) = self.pace() else { return UNKNOWN };
-        let last = self.near.iter().rev().find(|near| !near.is_empty()).unwrap_or(&self.full);
-        // Of a link that is loaded alone all say the same, and all together vary the least.
-        let alone = self.alone().is_some() && !self.bursty();
-        let counted: Vec<&Sample> = if alone {
-            self.full.iter().chain(self.near.iter().filter(|near| busy(near)).flatten()).collect()
-        } else {
-            last.iter().collect()
+        let of = |samples: &mut dyn Iterator<Item = &Sample>| {
+            let (between, watched) = samples.fold((0.0, 0.0), |(between, watched), sample| {
+                (between + (sample.output - own) * sample.gaps, watched + sample.input * sample.gaps)
+            });
+            (watched > 0.0).then(|| between / watched)
         };
-        let watched: f64 = counted.iter().map(|sample| sample.input * sample.gaps).sum();
-        let between: f64 = counted.iter().map(|sample| (sample.output - own) * sample.gaps).sum();
-        if watched > 0.0 { (between / watched).clamp(0.0, 1.0) } else { UNKNOWN }
+        let share = if self.alone().is_some() && !self.bursty() {
+            // Of a link that is loaded alone all that kept it busy say the same, and all together vary the least. Those that did not
+            // came further apart than its load makes them: it is no more than they say.
+            let kept = of(&mut self.full.iter().chain(self.near.iter().filter(|near| busy(near)).flatten()));
+            let idle = self.near.iter().filter(|near| !busy(near)).filter_map(|near| of(&mut near.iter()));
+            idle.chain(kept).reduce(f64::min)
+        } else {
+            of(&mut self.near.iter().rev().find(|near| !near.is_empty()).unwrap_or(&self.full).iter())
+        };
+        share.unwrap_or(UNKNOWN).clamp(0.0, 1.0)
     }
 
     pub(super) fn line(&self) -> Option<Line> {
