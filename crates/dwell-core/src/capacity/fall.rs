@@ -113,7 +113,10 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
     let late_sent = (to.sent - from.sent) / (to.number - from.number).max(1) as f64;
     let pushed = late_sent * FASTER < rest(cut) / (count - cut) as f64;
     let lost = to.number - from.number > WINDOW * (count - cut);
-    let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE;
+    // A shaper whose queue overflows drops as many: those that pass have waited in it.
+    let delays = |part: &[Passed]| median(&part.iter().map(Passed::delay).collect::<Vec<_>>());
+    let waited = delays(&ends[cut..])? - delays(&ends[..=cut])?;
+    let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE && waited < after;
     (apart && before > 0.0 && after > before * GAMMA && pushed).then(|| Fall {
         before,
         after,
@@ -168,6 +171,20 @@ mod tests {
         assert!((fall.passed - 50.0).abs() < 4.0, "{fall:?}");
         // Not if the sender itself slowed down as much.
         assert_eq!(super::fall(&burst(gaps, 120.0)), None);
+    }
+
+    #[test]
+    fn a_shaper_whose_queue_overflows_is_no_policer() {
+        // Fifty pass at once, then one in ten sent; as many as that wait, twenty at most, and the rest is lost.
+        let sent = |number: usize| 12.0 * number as f64;
+        let passes = |number: &usize| *number < 72 || number % 10 == 2;
+        let came = |number: usize| sent(number) + 108.0 * (number.saturating_sub(50)).min(22) as f64;
+        let burst: Vec<Passed> = (0..3_000)
+            .filter(passes)
+            .map(|number| Passed { number, sent: sent(number), came: came(number) })
+            .collect();
+        let found = fall(&burst).unwrap();
+        assert!((found.after / 120.0 - 1.0).abs() < 0.05 && !found.drops, "{found:?}");
     }
 
     #[test]

@@ -131,8 +131,9 @@ impl Busy {
     /// alone does not make them.
     pub(super) fn elsewhere(&self, line: &Line) -> Option<String> {
         let another = self.samples.another();
-        let allowed =
-            allowed(line, median(&self.samples.cold).unwrap_or(0.0), another == Some(Another::MuchCloser));
+        let ours = self.sending.packets as f64 * line.own.value / self.sending.span.as_f64();
+        let cold = median(&self.samples.cold).unwrap_or(0.0);
+        let allowed = allowed(line, ours, cold, another == Some(Another::MuchCloser));
         if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed) {
             return Some(format!(
                 "packets wait longer than the load of the narrow link explains (at the mean {:.0} us before a train)",

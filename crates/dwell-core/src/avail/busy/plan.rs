@@ -3,6 +3,7 @@
 use super::Config;
 use super::round::{BURST, BURSTS};
 use super::trial::TEST;
+use crate::train::Train;
 use crate::unit::Nanos;
 
 /// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one, the first of them
@@ -33,8 +34,8 @@ const TESTED: usize = 22;
 const TRAINS: (usize, usize) = (7, 48);
 const FULL: usize = 8;
 
-/// A train leaves its head and at most so much of itself waiting.
-const LEFT: f64 = 1.0;
+/// A train, and what came with it by chance, leaves at least so many packets waiting.
+const LEFT: f64 = 12.0;
 
 /// No more than so much of the link is taken for loaded, when a train waits until the queue of the last is gone.
 const LOADED: f64 = 0.9;
@@ -55,8 +56,10 @@ pub(super) struct Plan {
     pub(super) near: [usize; 2],
     /// Mean pause before a train, beside the time in which the queue of the last goes.
     pub(super) pause: Nanos,
-    /// That time.
-    pub(super) drained: Nanos,
+    /// Nanoseconds that a packet takes of the link.
+    pace: f64,
+    /// What the link has free, as a share.
+    free: f64,
 }
 
 impl Plan {
@@ -75,7 +78,6 @@ impl Plan {
         let trains = (budget.saturating_sub(beside) / (HEAD + packets)).clamp(TRAINS.0, TRAINS.1);
         let first = trains * 2 / 7;
         let pause = config.lasting / (trains + FULL + TEST) as i64;
-        let left = pace * (HEAD as f64 + LEFT * packets as f64);
         Self {
             packets,
             look,
@@ -84,14 +86,29 @@ impl Plan {
             more: trains * (HEAD + packets) / (FULL_HEAD + look),
             near: [first, trains - first],
             pause: pause.clamp(LEAST_PAUSE, PAUSE),
-            drained: Nanos::from_f64(left / (1.0 - share.clamp(0.0, LOADED))),
+            pace,
+            free: 1.0 - share.clamp(0.0, LOADED),
         }
+    }
+
+    /// The same where so much of the link is free.
+    pub(super) const fn of_free(self, free: f64) -> Self {
+        Self { free: free.clamp(1.0 - LOADED, 1.0), ..self }
+    }
+
+    /// How long the link takes for what a train leaves waiting: all of it but what was sent meanwhile.
+    pub(super) fn drained(&self, train: &Train) -> Nanos {
+        let lasting: f64 = train.packets.iter().skip(1).map(|packet| packet.hold.as_f64()).sum();
+        let left = train.packets.len() as f64 * self.pace - self.free * lasting;
+        Nanos::from_f64(left.max(LEFT * self.pace) / self.free)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::avail::stream::stream;
+    use crate::unit::Bytes;
 
     fn sent(plan: &Plan) -> usize {
         plan.full * (FULL_HEAD + plan.look)
@@ -117,6 +134,16 @@ mod tests {
         let slower = plan.near[0] + plan.near[1];
         assert!(plan.more > 3 * slower, "{plan:?}");
         assert!(plan.more * (FULL_HEAD + plan.look) <= slower * (HEAD + plan.packets), "{plan:?}");
+    }
+
+    #[test]
+    fn a_queue_has_the_time_that_it_takes() {
+        let plan = Plan::of(&Config::default(), 100.0, 0.5, None);
+        let train = |gap| stream(Bytes(1_500), Nanos(gap), 21);
+        // Twenty-one came at once, of which half of the link sends one in 200; or some were sent meanwhile; or as fast as they came.
+        assert_eq!(plan.drained(&train(0)), Nanos(4_200));
+        assert_eq!(plan.drained(&train(50)), Nanos(3_200));
+        assert_eq!(plan.drained(&train(200)), Nanos(2_400));
     }
 
     #[test]

@@ -5,7 +5,6 @@ use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::train::Departure;
-use crate::unit::Nanos;
 
 /// Packets of each burst of the first round, and how many bursts.
 pub(super) const BURST: usize = 11;
@@ -29,7 +28,7 @@ const NEARER: f64 = 0.95;
 
 /// More trains are sent until the interval is no wider than this share of the link (among bursts the second, for there each train
 /// is a look of its own and costs little), or so many times.
-const NARROW: f64 = 0.25;
+const NARROW: f64 = 0.28;
 const NARROW_AMONG_BURSTS: f64 = 0.2;
 const MOST: usize = 8;
 
@@ -39,9 +38,6 @@ const SLACK: usize = 1;
 
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
-
-/// No queue is waited for to drain for more than so many times as long as a train.
-const DRAINED: f64 = 5.0;
 
 /// The long burst has at least so many packets.
 const DEEP: usize = 64;
@@ -230,7 +226,7 @@ impl Busy {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
         self.trial.at(rate);
         let plan = self.plan(pace);
-        (Round::Test, Some(self.sending.tests(1.0 / rate, plan.tested, count, &plan, plan.drained)))
+        (Round::Test, Some(self.sending.tests(1.0 / rate, plan.tested, count, &plan)))
     }
 
     /// Long trains at the next rate of a search, as far apart as the queue of the last takes to drain.
@@ -243,8 +239,6 @@ impl Busy {
         let plan = self.plan(pace);
         let packets = plan.tested * LENGTHENED;
         let free = self.trial.told.map_or(UNKNOWN, |told| told.free.value);
-        let over = (rate * pace / free - 1.0).clamp(0.0, DRAINED);
-        let drained = Nanos::from_f64(over * packets as f64 / rate);
-        (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan, drained)))
+        (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan.of_free(free))))
     }
 }

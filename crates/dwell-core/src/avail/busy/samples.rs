@@ -6,7 +6,7 @@ use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
-use crate::stats::quantile::{mean, median};
+use crate::stats::quantile::median;
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
@@ -123,12 +123,25 @@ impl Samples {
         median(&came)
     }
 
-    /// rho, as far as the last samples and what is known of L / C tell; half before there are any.
+    /// rho, as far as the samples and what is known of L / C tell; half before there are any.
     pub(super) fn share(&self) -> f64 {
         let Some(own) = self.pace() else { return UNKNOWN };
-        let last = self.near.iter().rev().find(|near| !near.is_empty()).unwrap_or(&self.full);
-        let shares: Vec<f64> = last.iter().map(|sample| (sample.output - own) / sample.input).collect();
-        mean(&shares).unwrap_or(UNKNOWN).clamp(0.0, 1.0)
+        let of = |samples: &mut dyn Iterator<Item = &Sample>| {
+            let (between, watched) = samples.fold((0.0, 0.0), |(between, watched), sample| {
+                (between + (sample.output - own) * sample.gaps, watched + sample.input * sample.gaps)
+            });
+            (watched > 0.0).then(|| between / watched)
+        };
+        let share = if self.alone().is_some() && !self.bursty() {
+            // Of a link that is loaded alone all that kept it busy say the same, and all together vary the least. Those that did not
+            // came further apart than its load makes them: it is no more than they say.
+            let kept = of(&mut self.full.iter().chain(self.near.iter().filter(|near| busy(near)).flatten()));
+            let idle = self.near.iter().filter(|near| !busy(near)).filter_map(|near| of(&mut near.iter()));
+            idle.chain(kept).reduce(f64::min)
+        } else {
+            of(&mut self.near.iter().rev().find(|near| !near.is_empty()).unwrap_or(&self.full).iter())
+        };
+        share.unwrap_or(UNKNOWN).clamp(0.0, 1.0)
     }
 
     pub(super) fn line(&self) -> Option<Line> {

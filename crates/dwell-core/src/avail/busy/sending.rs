@@ -69,20 +69,13 @@ impl Sending {
         for packet in &mut train.packets[together..head] {
             packet.hold = Nanos::from_f64(pace);
         }
-        self.departures(&train, count, plan.pause, plan.drained)
+        self.departures(&train, count, plan.pause, plan.drained(&train))
     }
 
-    /// `count` trains of so many packets for a test, `gap` apart, behind pauses in which the queue of the last is gone.
-    pub(super) fn tests(
-        &mut self,
-        gap: f64,
-        packets: usize,
-        count: usize,
-        plan: &Plan,
-        drained: Nanos,
-    ) -> Vec<Departure> {
+    /// `count` trains of so many packets for a test, `gap` apart.
+    pub(super) fn tests(&mut self, gap: f64, packets: usize, count: usize, plan: &Plan) -> Vec<Departure> {
         let train = stream(self.size, Nanos::from_f64(gap), packets);
-        self.departures(&train, count, plan.pause, drained)
+        self.departures(&train, count, plan.pause, plan.drained(&train))
     }
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
