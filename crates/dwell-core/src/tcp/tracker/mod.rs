@@ -233,10 +233,10 @@ impl Tracker {
     /// One is over.
     fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
         self.count(&handshake);
+        take(handshake);
         let ended = Ended::of(self.table.at(place), self.table.touched(place));
         self.over.keep(self.table.flow(place), &ended);
         self.table.remove(place);
-        take(handshake);
     }
 
     /// What is known of one that is held.

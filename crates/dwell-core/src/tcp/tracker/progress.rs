@@ -129,14 +129,19 @@ impl Progress {
             (Flag::FastOpen, options.fast_open || is_syn && segment.payload > 0),
             (Flag::Ecn, is_syn && segment.flags.has(TcpFlags::ECE.with(TcpFlags::CWR))),
         ];
-        for (flag, _) in said.into_iter().filter(|(_, is_so)| *is_so) {
-            self.flags.set(flag);
+        for (flag, is_so) in said {
+            if is_so {
+                self.flags.set(flag);
+            }
         }
     }
 
     /// When the first of its segments passed, of which there is one at least.
     pub(super) fn begun(&self) -> Nanos {
-        [self.syns.first(), self.answers.first()].into_iter().flatten().min().unwrap_or_default()
+        match (self.syns.first(), self.answers.first()) {
+            (Some(syn), Some(answer)) => syn.min(answer),
+            (one, other) => one.or(other).unwrap_or_default(),
+        }
     }
 
     pub(super) const fn ends(&self) -> (&Endpoint, &Endpoint) {
