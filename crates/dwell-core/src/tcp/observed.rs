@@ -63,7 +63,7 @@ impl Observed {
 
     fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
-            throughout.see(segment);
+            throughout.see(flow, segment);
         }
         self.tracker.see_of(flow, segment, take);
     }
@@ -78,7 +78,8 @@ impl Observed {
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {
                 if let Some(throughout) = &mut self.throughout {
-                    throughout.see_datagram(&datagram);
+                    let flow = self.tracker.seed().of(&datagram.from, &datagram.to);
+                    throughout.see_datagram(flow, &datagram);
                 }
             }
             Err(reason) => self.skipped.count(reason),

@@ -282,6 +282,7 @@ impl Progress {
 
     /// What a client's segment is to the handshake, `None` if nothing. Without a SYN/ACK, what it acknowledges cannot
     /// be checked.
+    #[inline]
     pub(super) fn third(&self, segment: &Segment) -> Option<Early> {
         let ahead = segment.sequence.wrapping_sub(self.isn_client.wrapping_add(1));
         let acknowledged = segment.acknowledgment.wrapping_sub(self.isn_server.wrapping_add(1));
@@ -321,6 +322,7 @@ impl Progress {
 
     /// What a client's segment is where the server has gone on before it: later than its answer to the SYN/ACK, which was
     /// there by then, if it has passed.
+    #[inline]
     pub(super) fn unless_later(&self, third: Early) -> Early {
         match self.early.filter(|early| early.what == What::Server && early.at < third.at) {
             Some(server) if self.answers.count() > 0 => Early { at: server.at, what: What::Later, ..third },
