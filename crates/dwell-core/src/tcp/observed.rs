@@ -61,7 +61,7 @@ impl Observed {
         }
     }
 
-    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
             throughout.see(flow, segment);
         }
@@ -69,7 +69,7 @@ impl Observed {
     }
 
     #[inline(never)]
-    fn look(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
+    fn look(&mut self, captured: &Captured<'_>, take: &mut dyn FnMut(Handshake)) {
         match dissect(captured) {
             Ok(Passing::Segment(segment)) => {
                 let flow = self.tracker.seed().of(&segment.from, &segment.to);
