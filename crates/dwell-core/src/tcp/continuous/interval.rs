@@ -4,7 +4,6 @@ use super::super::{Endpoint, FlowHash, Half};
 use super::places::Places;
 use super::{By, End, Sample};
 use crate::unit::Nanos;
-use std::net::IpAddr;
 
 /// The round trips to one end of a connection in one interval, by what tells them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -60,14 +59,6 @@ impl Window {
         self.sum = self.sum.saturating_add(value.0);
         self.samples += 1;
         self.is_bound |= sample.value.exact().is_none();
-    }
-
-    /// The order of the ends as far as a few bits tell it, which is nearly always far enough.
-    fn rank(&self) -> [u64; 2] {
-        [&self.to, &self.other].map(|end| match end.address {
-            IpAddr::V4(address) => u64::from(address.to_bits()) << 16 | u64::from(end.port),
-            IpAddr::V6(address) => 1 << 63 | (address.to_bits() >> 65) as u64,
-        })
     }
 
     fn told(&self, from: Nanos, until: Nanos) -> RoundTrips {
@@ -168,10 +159,7 @@ impl Intervals {
             return;
         }
         let mut windows = std::mem::take(&mut self.open.windows);
-        let ends = |window: &Window| (window.to, window.other, window.by);
-        windows.sort_unstable_by(|one, other| {
-            one.rank().cmp(&other.rank()).then_with(|| ends(one).cmp(&ends(other)))
-        });
+        windows.sort_unstable_by_key(|window| (window.to, window.other, window.by));
         self.over.push(Interval { number: self.open.number, windows });
         self.places.clear();
     }
@@ -190,7 +178,7 @@ impl Intervals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, Ipv6Addr};
+    use std::net::{IpAddr, Ipv4Addr};
 
     /// All fall together.
     const FLOW: FlowHash = FlowHash(7);
@@ -253,23 +241,6 @@ mod tests {
         assert_eq!(intervals.counts(), [3, 3]);
         intervals.end();
         assert_eq!(told(&mut intervals), [(0, 0, exact(30), 30, 1), (0, 1, exact(20), 25, 2)]);
-    }
-
-    #[test]
-    fn what_is_told_is_in_the_order_of_the_ends() {
-        let mut intervals = Intervals::new(Nanos::from_secs(1), 64);
-        let v4 = (0..3).map(|number| IpAddr::V4(Ipv4Addr::from_bits(number << 30)));
-        let v6 = (0..3).flat_map(|high| [1, 2].map(|low| IpAddr::V6(Ipv6Addr::from_bits(high << 126 | low))));
-        let ends: Vec<Endpoint> =
-            v4.chain(v6).flat_map(|address| [80, 443].map(|port| Endpoint { address, port })).collect();
-        for (number, to) in ends.iter().enumerate() {
-            let other = ends[number * 7 % ends.len()];
-            intervals.add(FLOW, &Sample { to: *to, other, ..sample(0, 1, 30) });
-            intervals.add(FLOW, &Sample { to: other, other: *to, ..sample(0, 1, 30) });
-        }
-        intervals.end();
-        let told: Vec<_> = intervals.take().map(|told| (told.to, told.other)).collect();
-        assert!(told.len() > ends.len() && told.is_sorted());
     }
 
     #[test]
