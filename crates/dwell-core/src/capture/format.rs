@@ -105,7 +105,6 @@ impl Format {
     }
 
     /// What `bytes` begin with.
-    #[inline]
     pub(super) fn record(&mut self, bytes: &[u8]) -> Record {
         match self {
             Self::Pcap(pcap) => pcap.record(bytes),

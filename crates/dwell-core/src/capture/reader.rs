@@ -72,40 +72,89 @@ impl<R: Read> Reader<R> {
         Err(reader.ended.and_then(Result::err).map_or(refused, |kind| reader.torn(kind)))
     }
 
-    /// Goes on to the next packet, and tells its time; `None` at the end. After [`ReadError::Timeless`] it can go on.
+    /// The next packet; `None` at the end. After [`ReadError::Timeless`] it can go on.
     ///
     /// # Errors
     /// If the capture cannot be read any further, or the next packet has no time.
-    #[inline]
+    #[inline(always)]
+    pub fn read(&mut self) -> Result<Option<Captured<'_>>, ReadError> {
+        Ok(self.find()?.map(|found| self.at(found)))
+    }
+
+    /// Goes on to the next packet as [`Self::read`] does, and tells its time.
+    ///
+    /// # Errors
+    /// As there.
     pub fn advance(&mut self) -> Result<Option<i128>, ReadError> {
+        let found = self.find()?;
+        self.found = found.unwrap_or_default();
+        Ok(found.map(|found| found.at))
+    }
+
+    /// The packet that [`Self::advance`] went on to.
+    #[must_use]
+    pub fn packet(&self) -> Captured<'_> {
+        self.at(self.found)
+    }
+
+    #[inline(always)]
+    fn at(&self, Found { at, link, from, to, length }: Found) -> Captured<'_> {
+        Captured { at, link, bytes: &self.buffer[from..to], length }
+    }
+
+    /// Where the next packet is. What is found goes from hand to hand and not by way of memory: from there it comes late.
+    #[inline(always)]
+    fn find(&mut self) -> Result<Option<Found>, ReadError> {
         loop {
-            match self.format.record(&self.buffer[self.start..self.end]) {
-                Record::Packet(found, length) => {
-                    let from = self.start;
-                    self.found = Found { from: from + found.from, to: from + found.to, ..found };
-                    self.start += length;
-                    self.whole += 1;
-                    return Ok(Some(found.at));
+            let bytes = &self.buffer[self.start..self.end];
+            let next = match &mut self.format {
+                Format::Pcap(pcap) => {
+                    let record = pcap.record(bytes);
+                    self.pass(record)
                 }
-                Record::Needs(length) if self.refill(length)? => {}
-                Record::Needs(_) => return self.finish(),
-                Record::Other(length) => self.start += length,
-                Record::Timeless(length) => {
-                    self.start += length;
-                    self.whole += 1;
-                    return Err(ReadError::Timeless { number: self.whole });
+                others => {
+                    let record = others.record(bytes);
+                    self.pass(record)
                 }
-                Record::Damaged => return Err(ReadError::Damaged { whole: self.whole }),
+            };
+            if let Some(next) = next {
+                return next;
             }
         }
     }
 
-    /// The packet that [`Self::advance`] went on to.
-    #[inline]
-    #[must_use]
-    pub fn packet(&self) -> Captured<'_> {
-        let Found { at, link, from, to, length } = self.found;
-        Captured { at, link, bytes: &self.buffer[from..to], length }
+    /// Goes on behind a record, and tells what [`Self::find`] does of it, if anything.
+    #[inline(always)]
+    fn pass(&mut self, record: Record) -> Option<Result<Option<Found>, ReadError>> {
+        match record {
+            Record::Packet(found, length) => {
+                let from = self.start;
+                self.start += length;
+                self.whole += 1;
+                Some(Ok(Some(Found { from: from + found.from, to: from + found.to, ..found })))
+            }
+            Record::Needs(length) => self.needs(length),
+            Record::Other(length) => {
+                self.start += length;
+                None
+            }
+            Record::Timeless(length) => {
+                self.start += length;
+                self.whole += 1;
+                Some(Err(ReadError::Timeless { number: self.whole }))
+            }
+            Record::Damaged => Some(Err(ReadError::Damaged { whole: self.whole })),
+        }
+    }
+
+    /// Reads so many bytes, or tells why there are no more.
+    #[cold]
+    fn needs(&mut self, length: usize) -> Option<Result<Option<Found>, ReadError>> {
+        match self.refill(length) {
+            Ok(true) => None,
+            Ok(false) => Some(self.finish()),
+            Err(error) => Some(Err(error)),
+        }
     }
 
     /// Packets so far, with those without times.
@@ -115,7 +164,6 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads until `length` bytes are there; `false` when there are no more.
-    #[cold]
     fn refill(&mut self, length: usize) -> Result<bool, ReadError> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -135,8 +183,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Why there is no next packet.
-    #[cold]
-    fn finish(&self) -> Result<Option<i128>, ReadError> {
+    fn finish(&self) -> Result<Option<Found>, ReadError> {
         let whole = self.whole;
         match self.ended {
             Some(Err(kind)) => Err(self.torn(kind)),
@@ -168,8 +215,8 @@ pub fn each_packet<E: From<ReadError>>(
     mut take: impl FnMut(Captured<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut reader = Reader::new(from)?;
-    while reader.advance()?.is_some() {
-        take(reader.packet())?;
+    while let Some(packet) = reader.read()? {
+        take(packet)?;
     }
     Ok(())
 }

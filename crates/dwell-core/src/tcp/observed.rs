@@ -53,22 +53,23 @@ impl Observed {
         let flow = straight.flow(self.tracker.seed());
         let may_matter = self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow);
         if may_matter {
-            match straight.segment() {
-                Ok(segment) => self.segment(flow, &segment, take),
-                Err(reason) => self.skipped.count(reason),
+            // Looked at where it lies: it takes as long to move it as to make it.
+            match &straight.segment() {
+                Ok(segment) => self.segment(flow, segment, take),
+                Err(reason) => self.skipped.count(*reason),
             }
         }
     }
 
-    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
-            throughout.see(segment);
+            throughout.see(flow, segment);
         }
         self.tracker.see_of(flow, segment, take);
     }
 
     #[inline(never)]
-    fn look(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
+    fn look(&mut self, captured: &Captured<'_>, take: &mut dyn FnMut(Handshake)) {
         match dissect(captured) {
             Ok(Passing::Segment(segment)) => {
                 let flow = self.tracker.seed().of(&segment.from, &segment.to);
@@ -77,7 +78,8 @@ impl Observed {
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {
                 if let Some(throughout) = &mut self.throughout {
-                    throughout.see_datagram(&datagram);
+                    let flow = self.tracker.seed().of(&datagram.from, &datagram.to);
+                    throughout.see_datagram(flow, &datagram);
                 }
             }
             Err(reason) => self.skipped.count(reason),

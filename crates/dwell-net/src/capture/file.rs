@@ -64,35 +64,53 @@ impl File {
     #[inline]
     pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Account, ReadError> {
         loop {
-            match self.advance()? {
-                Ok(_) => take(self.packet()),
-                Err(end) => return Ok(self.account(end)),
-            }
+            let ended = match self.reader.read() {
+                Ok(Some(packet)) => {
+                    take(packet);
+                    continue;
+                }
+                Ok(None) => End::Whole,
+                Err(error) => match self.ended(error)? {
+                    Some(end) => end,
+                    None => continue,
+                },
+            };
+            return Ok(self.account(ended));
         }
     }
 
     /// Goes on to the next packet that has a time, and tells that; or that there is none.
-    #[inline]
     pub(super) fn advance(&mut self) -> Result<Result<i128, End>, ReadError> {
         loop {
-            return Ok(match self.reader.advance() {
-                Ok(Some(at)) => Ok(at),
-                Ok(None) => Err(End::Whole),
-                Err(ReadError::Timeless { .. }) => {
-                    self.timeless += 1;
-                    continue;
+            match self.reader.advance() {
+                Ok(Some(at)) => return Ok(Ok(at)),
+                Ok(None) => return Ok(Err(End::Whole)),
+                Err(error) => {
+                    if let Some(end) = self.ended(error)? {
+                        return Ok(Err(end));
+                    }
                 }
-                Err(ReadError::CutOff { .. }) => Err(End::CutOff),
-                Err(ReadError::Damaged { .. }) => Err(End::Damaged),
-                Err(error) => return Err(error),
-            });
+            }
         }
     }
 
     /// The packet that [`Self::advance`] went on to.
-    #[inline]
     pub(super) fn packet(&self) -> Captured<'_> {
         self.reader.packet()
+    }
+
+    /// How it ends by what the reader says; `None`: not yet.
+    #[cold]
+    fn ended(&mut self, error: ReadError) -> Result<Option<End>, ReadError> {
+        match error {
+            ReadError::Timeless { .. } => {
+                self.timeless += 1;
+                Ok(None)
+            }
+            ReadError::CutOff { .. } => Ok(Some(End::CutOff)),
+            ReadError::Damaged { .. } => Ok(Some(End::Damaged)),
+            error => Err(error),
+        }
     }
 
     pub(super) fn account(&self, end: End) -> Account {

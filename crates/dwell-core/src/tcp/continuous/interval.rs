@@ -1,6 +1,6 @@
 //! The shortest of each interval.
 
-use super::super::{Endpoint, FlowSeed, Half};
+use super::super::{Endpoint, FlowHash, Half};
 use super::places::Places;
 use super::{By, End, Sample};
 use crate::unit::Nanos;
@@ -91,7 +91,6 @@ pub(super) struct Intervals {
     open: Interval,
     /// Where in the interval the windows of each hash are.
     places: Places,
-    seed: FlowSeed,
     /// Of how many directions one interval tells.
     most: usize,
     over: Vec<Interval>,
@@ -105,8 +104,7 @@ impl Intervals {
     pub(super) fn new(every: Nanos, most: usize) -> Self {
         assert!(every > Nanos::ZERO, "an interval takes time");
         let open = Interval { number: i64::MIN, windows: Vec::new() };
-        let (places, seed) = (Places::default(), FlowSeed::random());
-        Self { every, open, places, seed, most, over: Vec::new(), taken: 0, crowded: 0 }
+        Self { every, open, places: Places::default(), most, over: Vec::new(), taken: 0, crowded: 0 }
     }
 
     /// Samples that are told of, and those that had no place.
@@ -114,17 +112,18 @@ impl Intervals {
         [self.taken, self.crowded]
     }
 
-    /// One of another interval ends this one, also an earlier one: then a clock was set back, or packets are out of
+    /// One of this flow. One of another interval ends this one, also an earlier one: then a clock was set back, or packets are out of
     /// order, and an interval is told of in two parts, each true.
-    pub(super) fn add(&mut self, sample: &Sample) {
+    pub(super) fn add(&mut self, flow: FlowHash, sample: &Sample) {
         let Some(value) = sample.value.value() else { return };
         let number = sample.at.0.div_euclid(self.every.0);
         if number != self.open.number {
             self.end();
             self.open.number = number;
         }
-        let which = (sample.by as u32) << 1 | u32::from(sample.to < sample.other);
-        let hash = self.seed.of(&sample.to, &sample.other).0 ^ which.wrapping_mul(0x9e37_79b9);
+        // Where both ports are one, the two directions fall together, which takes a look more.
+        let which = (sample.by as u32) << 1 | u32::from(sample.to.port < sample.other.port);
+        let hash = flow.0 ^ which.wrapping_mul(0x9e37_79b9);
         let windows = &mut self.open.windows;
         match self.places.find(hash, |place| windows[place].is_of(sample, hash)) {
             Ok(place) => windows[place].add(sample, value),
@@ -181,6 +180,9 @@ mod tests {
     use super::*;
     use std::net::{IpAddr, Ipv4Addr};
 
+    /// All fall together.
+    const FLOW: FlowHash = FlowHash(7);
+
     fn sample(at_ms: i64, port: u16, us: i64) -> Sample {
         let end = |last, port| Endpoint { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port };
         Sample {
@@ -209,10 +211,10 @@ mod tests {
     fn the_shortest_of_each_interval_and_connection_is_told_once() {
         let mut intervals = Intervals::new(Nanos::from_secs(1), 8);
         for (at, port, us) in [(1_200, 7, 30), (1_300, 6, 50), (1_999, 7, 10), (1_400, 7, 20)] {
-            intervals.add(&sample(at, port, us));
+            intervals.add(FLOW, &sample(at, port, us));
         }
         assert_eq!(told(&mut intervals), []);
-        intervals.add(&sample(2_000, 7, 99));
+        intervals.add(FLOW, &sample(2_000, 7, 99));
         assert_eq!(told(&mut intervals), [(1_000, 6, exact(50), 50, 1), (1_000, 7, exact(10), 20, 3)]);
         intervals.pass(Nanos::from_millis(2_999));
         assert_eq!(told(&mut intervals), []);
@@ -225,8 +227,8 @@ mod tests {
     #[test]
     fn one_bound_makes_the_shortest_a_bound() {
         let mut intervals = Intervals::new(Nanos::from_secs(1), 8);
-        intervals.add(&sample(0, 7, 30));
-        intervals.add(&Sample { value: Half::AtMost(Nanos::from_micros(50)), ..sample(0, 7, 0) });
+        intervals.add(FLOW, &sample(0, 7, 30));
+        intervals.add(FLOW, &Sample { value: Half::AtMost(Nanos::from_micros(50)), ..sample(0, 7, 0) });
         intervals.end();
         assert_eq!(told(&mut intervals), [(0, 7, Half::AtMost(Nanos::from_micros(30)), 40, 2)]);
     }
@@ -234,8 +236,8 @@ mod tests {
     #[test]
     fn what_has_no_place_is_counted() {
         let mut intervals = Intervals::new(Nanos::from_secs(1), 2);
-        (0..5).for_each(|port| intervals.add(&sample(0, port, 30)));
-        intervals.add(&sample(0, 1, 20));
+        (0..5).for_each(|port| intervals.add(FLOW, &sample(0, port, 30)));
+        intervals.add(FLOW, &sample(0, 1, 20));
         assert_eq!(intervals.counts(), [3, 3]);
         intervals.end();
         assert_eq!(told(&mut intervals), [(0, 0, exact(30), 30, 1), (0, 1, exact(20), 25, 2)]);
@@ -244,7 +246,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_loses_nothing() {
         let mut intervals = Intervals::new(Nanos::from_secs(1), 8);
-        [9_000, -500, 9_100].into_iter().for_each(|at| intervals.add(&sample(at, 7, 30)));
+        [9_000, -500, 9_100].into_iter().for_each(|at| intervals.add(FLOW, &sample(at, 7, 30)));
         intervals.end();
         let from: Vec<i64> = told(&mut intervals).iter().map(|told| told.0).collect();
         assert_eq!(from, [9_000, -1_000, 9_000]);

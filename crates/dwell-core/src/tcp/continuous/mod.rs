@@ -18,7 +18,7 @@ pub use sample::{By, End, Sample};
 pub use throughout::{Samples, Throughout};
 
 use super::dissect::Datagram;
-use super::{Half, Segment, TcpFlags};
+use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::Flows;
 use sent::Sent;
@@ -47,10 +47,10 @@ pub struct Continuous {
 /// A TCP connection.
 #[derive(Clone, Debug, Default)]
 struct Connection {
-    /// By the lower of the ends, and by the other.
+    /// By the end that was heard first, and by the other.
     sent: [Sent; 2],
-    /// Whether the lower one opened it; `None` where that was not seen.
-    low_opened: Option<bool>,
+    /// Whether the first one opened it; `None` where that was not seen.
+    first_opened: Option<bool>,
 }
 
 impl Continuous {
@@ -66,24 +66,25 @@ impl Continuous {
         self.flows.forgotten()
     }
 
-    /// Shows a segment.
-    pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Sample)) {
-        let Segment { at, from, to, flags, sequence, acknowledgment, payload, options } = *segment;
-        let (connection, is_low) = self.flows.of(&from, &to, at);
+    /// Shows a segment of this flow.
+    pub fn see(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Sample)) {
+        let Segment { at, ref from, ref to, flags, sequence, acknowledgment, payload, ref options } =
+            *segment;
+        let (connection, is_first) = self.flows.of(flow, from, to, at);
         let is_answer = flags.has(TcpFlags::ACK);
         if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !is_answer {
             *connection = Connection::default();
         }
         if flags.has(TcpFlags::SYN) {
-            connection.low_opened = Some(is_low != is_answer);
+            connection.first_opened = Some(is_first != is_answer);
         }
-        let end = connection.low_opened.map(|low| End::of(low == is_low));
-        let [low, high] = &mut connection.sent;
-        let (own, others) = if is_low { (low, high) } else { (high, low) };
+        let end = connection.first_opened.map(|first| End::of(first == is_first));
+        let [first, second] = &mut connection.sent;
+        let (own, others) = if is_first { (first, second) } else { (second, first) };
         if is_answer {
             let mut tell = |asked: Option<Nanos>, by| {
                 if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
-                    take(Sample { at, to: from, end, other: to, value: Half::Exact(value), by });
+                    take(Sample { at, to: *from, end, other: *to, value: Half::Exact(value), by });
                 }
             };
             tell(others.acknowledged(acknowledgment), By::Acknowledgment);

@@ -1,6 +1,6 @@
 //! QUIC (RFC 9000): round-trip times from its handshake, and from the spin bit.
 
-use super::super::Half;
+use super::super::{FlowHash, Half};
 use super::flows::Flows;
 use super::{By, Datagram, End, FlowLimits, Sample};
 use crate::unit::Nanos;
@@ -47,19 +47,21 @@ enum Stage {
     #[default]
     New,
     /// The client's first packets.
-    Asked { low: bool, first: Nanos, repeated: bool },
+    Asked { opened: bool, first: Nanos, repeated: bool },
     /// The server's.
-    Answered { low: bool, first: Nanos, repeated: bool },
+    Answered { opened: bool, first: Nanos, repeated: bool },
     /// Both halves are told.
-    Told { low: bool },
+    Told { opened: bool },
 }
 
 impl Stage {
-    /// The client is the lower of the two ends; `None` before anything passed.
+    /// The client is the end that was heard first; `None` before anything passed.
     const fn client(self) -> Option<bool> {
         match self {
             Self::New => None,
-            Self::Asked { low, .. } | Self::Answered { low, .. } | Self::Told { low } => Some(low),
+            Self::Asked { opened, .. } | Self::Answered { opened, .. } | Self::Told { opened } => {
+                Some(opened)
+            }
         }
     }
 }
@@ -120,16 +122,16 @@ impl Quic {
         self.flows.forgotten()
     }
 
-    /// Shows a datagram.
-    pub fn see(&mut self, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
+    /// Shows a datagram of this flow.
+    pub fn see(&mut self, flow: FlowHash, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
         let Datagram { at, from, to, payload, .. } = *datagram;
         let Some(header) = Header::of(payload) else { return };
         // Of what is no QUIC, most looks like the middle of a connection.
-        if header != Header::Initial && !self.flows.has(&from, &to, at) {
+        if header != Header::Initial && !self.flows.has(flow, &from, &to, at) {
             return;
         }
-        let (connection, is_low) = self.flows.of(&from, &to, at);
-        let by_client = connection.stage.client().map(|low| low == is_low);
+        let (connection, is_first) = self.flows.of(flow, &from, &to, at);
+        let by_client = connection.stage.client().map(|opened| opened == is_first);
         let end = by_client.map(End::of);
         let mut tell = |value, by| take(Sample { at, to: from, end, other: to, value, by });
         match (header, by_client) {
@@ -139,7 +141,7 @@ impl Quic {
                 }
             }
             (Header::Initial, None) => {
-                connection.stage = Stage::Asked { low: is_low, first: at, repeated: false };
+                connection.stage = Stage::Asked { opened: is_first, first: at, repeated: false };
             }
             (Header::Initial | Header::Long, Some(by_client)) => {
                 if let Some(value) = connection.stage.advance(by_client, at) {
@@ -161,20 +163,20 @@ impl Stage {
             value => Some(Half::Exact(value)),
         };
         match (*self, by_client) {
-            (Self::Asked { low, first, .. }, true) => {
-                *self = Self::Asked { low, first, repeated: true };
+            (Self::Asked { opened, first, .. }, true) => {
+                *self = Self::Asked { opened, first, repeated: true };
                 None
             }
-            (Self::Asked { low, first, repeated }, false) => {
-                *self = Self::Answered { low, first: at, repeated: false };
+            (Self::Asked { opened, first, repeated }, false) => {
+                *self = Self::Answered { opened, first: at, repeated: false };
                 told(first, repeated)
             }
-            (Self::Answered { low, first, .. }, false) => {
-                *self = Self::Answered { low, first, repeated: true };
+            (Self::Answered { opened, first, .. }, false) => {
+                *self = Self::Answered { opened, first, repeated: true };
                 None
             }
-            (Self::Answered { low, first, repeated }, true) => {
-                *self = Self::Told { low };
+            (Self::Answered { opened, first, repeated }, true) => {
+                *self = Self::Told { opened };
                 told(first, repeated)
             }
             _ => None,

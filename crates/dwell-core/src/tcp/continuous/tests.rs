@@ -4,6 +4,9 @@ use super::super::{Endpoint, Options, Timestamps};
 use super::*;
 use std::net::{IpAddr, Ipv4Addr};
 
+/// All fall together.
+const FLOW: FlowHash = FlowHash(7);
+
 fn end(number: u32, port: u16) -> Endpoint {
     Endpoint { address: IpAddr::V4(Ipv4Addr::from_bits(number)), port }
 }
@@ -43,7 +46,7 @@ fn told(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
     let mut continuous = Continuous::new(FlowLimits { flows: 64, ..FlowLimits::default() });
     let mut told = Vec::new();
     for segment in segments {
-        continuous.see(segment, &mut |sample| {
+        continuous.see(FLOW, segment, &mut |sample| {
             let value = sample.value.exact().expect("exact").0 / 1_000;
             assert_eq!(sample.at, segment.at);
             if sample.by == by {
@@ -172,7 +175,7 @@ fn quic(packets: &[(i64, bool, [u8; 5])]) -> Vec<(Endpoint, Half, By)> {
         let (from, to) = if *by_client { (client(), server()) } else { (server(), client()) };
         let length = payload.len() as u32;
         let datagram = Datagram { at: Nanos::from_micros(*at), from, to, payload, length };
-        quic.see(&datagram, &mut |sample| told.push((sample.to, sample.value, sample.by)));
+        quic.see(FLOW, &datagram, &mut |sample| told.push((sample.to, sample.value, sample.by)));
     }
     told
 }
@@ -239,7 +242,7 @@ fn what_is_no_quic_takes_no_place() {
     for port in 0..1_000 {
         let from = Endpoint { port, ..client() };
         let datagram = Datagram { at: Nanos(0), from, to: server(), payload: &short(false), length: 5 };
-        quic.see(&datagram, &mut |sample| panic!("{sample:?}"));
+        quic.see(FLOW, &datagram, &mut |sample| panic!("{sample:?}"));
     }
     assert_eq!(quic.forgotten(), 0);
 }

@@ -1,5 +1,6 @@
 //! Of TCP and QUIC together, interval by interval.
 
+use super::super::FlowHash;
 use super::interval::Intervals;
 use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Segment};
 use crate::unit::Nanos;
@@ -38,18 +39,18 @@ impl Throughout {
         Self { tcp: Continuous::new(limits), quic: Quic::new(limits), intervals }
     }
 
-    /// Shows a segment.
-    pub fn see(&mut self, segment: &Segment) {
+    /// Shows a segment of this flow.
+    pub fn see(&mut self, flow: FlowHash, segment: &Segment) {
         let Self { tcp, intervals, .. } = self;
         intervals.pass(segment.at);
-        tcp.see(segment, &mut |sample| intervals.add(&sample));
+        tcp.see(flow, segment, &mut |sample| intervals.add(flow, &sample));
     }
 
-    /// Shows a datagram.
-    pub fn see_datagram(&mut self, datagram: &Datagram<'_>) {
+    /// Shows a datagram of this flow.
+    pub fn see_datagram(&mut self, flow: FlowHash, datagram: &Datagram<'_>) {
         let Self { quic, intervals, .. } = self;
         intervals.pass(datagram.at);
-        quic.see(datagram, &mut |sample| intervals.add(&sample));
+        quic.see(flow, datagram, &mut |sample| intervals.add(flow, &sample));
     }
 
     /// Nothing passed before this time.

@@ -20,7 +20,7 @@ pub(super) fn either(rest: Rest<'_>) -> Result<(Carried, Rest<'_>), Skipped> {
 }
 
 /// A packet of version 4.
-#[inline]
+#[inline(always)]
 pub(super) fn v4(rest: Rest<'_>) -> Result<(Carried, Rest<'_>), Skipped> {
     let bytes: [u8; 20] = rest.array(0)?;
     let header = usize::from(bytes[0] & 0x0f) * 4;

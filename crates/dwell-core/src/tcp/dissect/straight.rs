@@ -46,7 +46,7 @@ fn tagged(bytes: &[u8]) -> Option<(u16, usize)> {
 
 impl<'a> Straight<'a> {
     /// The frame, if it is such a one.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn of(captured: &'a Captured<'a>) -> Option<Self> {
         let bytes = captured.bytes;
@@ -78,7 +78,7 @@ impl<'a> Straight<'a> {
     }
 
     /// Which connection it belongs to.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn flow(&self, seed: &FlowSeed) -> FlowHash {
         match self.packet {
@@ -108,14 +108,14 @@ impl<'a> Straight<'a> {
         self.read(at).map_err(|reason| super::settled(reason, self.captured))
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&self, at: Nanos) -> Result<Segment, Skipped> {
         let rest = Rest::of(self.captured.bytes, self.captured.length as usize).behind(self.before)?;
-        let (carried, rest) = match self.packet {
-            Packet::V4(_) => ip::v4(rest)?,
-            Packet::V6(_) => ip::v6(rest)?,
-        };
-        tcp::segment(at, &carried, rest)
+        // Each by itself: an address that may be of either version is slow to move.
+        match self.packet {
+            Packet::V4(_) => ip::v4(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V6(_) => ip::v6(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+        }
     }
 }
 
@@ -127,7 +127,7 @@ fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
 /// Of 20 bytes of header, in one piece, with TCP in it.
 #[inline]
 fn is_plain_v4(bytes: &&[u8; 34]) -> bool {
-    bytes[0] == 0x45 && bytes[9] == 6 && bytes[6] & 0x3f == 0 && bytes[7] == 0
+    bytes[0] == 0x45 && bytes[9] == 6 && u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3fff == 0
 }
 
 /// Without extension headers, with TCP in it.

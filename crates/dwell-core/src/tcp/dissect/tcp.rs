@@ -7,6 +7,7 @@ use crate::tcp::{Endpoint, Options, Segment, TcpFlags, Timestamps};
 use crate::unit::Nanos;
 
 /// The segment that an IP packet carries. Its first 14 bytes are needed, up to the control bits.
+#[inline(always)]
 pub(super) fn segment(at: Nanos, ends: &Carried, rest: Rest<'_>) -> Result<Segment, Skipped> {
     let bytes: [u8; 14] = rest.array(0)?;
     let word =
@@ -30,7 +31,21 @@ pub(super) fn segment(at: Nanos, ends: &Carried, rest: Rest<'_>) -> Result<Segme
 }
 
 /// The options of a header of this length, as far as they were captured.
+#[inline]
 fn options(bytes: &[u8], header: usize) -> Options {
+    match bytes.get(20..header) {
+        Some([]) => Options::default(),
+        // As nearly all segments have them once a connection is open (RFC 7323, appendix A).
+        Some([1, 1, 8, 10, a, b, c, d, e, f, g, h]) => {
+            let (value, echo) = ([*a, *b, *c, *d], [*e, *f, *g, *h]);
+            Options { timestamps: Some(timestamps(value, echo)), ..Options::default() }
+        }
+        _ => listed(bytes, header),
+    }
+}
+
+/// The same of any list of options.
+fn listed(bytes: &[u8], header: usize) -> Options {
     let mut options = Options { cut: bytes.len() < header, ..Options::default() };
     let mut left = bytes.get(20..bytes.len().min(header)).unwrap_or_default();
     while let [kind, rest @ ..] = left {
@@ -56,12 +71,36 @@ fn note(options: &mut Options, kind: u8, value: &[u8]) {
     match (kind, value) {
         (8, [a, b, c, d, e, f, g, h]) => {
             let (value, echo) = ([*a, *b, *c, *d], [*e, *f, *g, *h]);
-            let (value, echo) = (u32::from_be_bytes(value), u32::from_be_bytes(echo));
-            options.timestamps = Some(Timestamps { value, echo });
+            options.timestamps = Some(timestamps(value, echo));
         }
         // Also under the number that it had in trials.
         (34, _) | (254, [0xf9, 0x89, ..]) => options.fast_open = true,
         (30, _) => options.mptcp = true,
         _ => {}
+    }
+}
+
+fn timestamps(value: [u8; 4], echo: [u8; 4]) -> Timestamps {
+    Timestamps { value: u32::from_be_bytes(value), echo: u32::from_be_bytes(echo) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{listed, options};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is told at once of the usual options is what their list tells.
+        #[test]
+        fn the_usual_options_are_those_of_their_list(
+            start in prop::sample::select(vec![vec![], vec![1, 1, 8, 10], vec![2, 4, 5, 0xb4, 1, 1, 8, 10]]),
+            more in prop::collection::vec(any::<u8>(), 0..44), words in 5..16_usize, damage in 0..60_usize,
+        ) {
+            let mut bytes = [vec![0; 20], start, more].concat();
+            if let Some(byte) = bytes.get_mut(damage) {
+                *byte ^= 1;
+            }
+            prop_assert_eq!(options(&bytes, words * 4), listed(&bytes, words * 4));
+        }
     }
 }

@@ -50,8 +50,10 @@ impl Ends {
     }
 }
 
-/// One of these in eight words, of which a table that is not touched takes no memory.
-pub(super) type Packed = [u64; 8];
+/// One of these in eight words: all of a line of the cache.
+#[derive(Copy, Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Packed([u64; 8]);
 
 impl Ended {
     pub(super) fn of(progress: &Progress, touched: Nanos) -> Self {
@@ -77,7 +79,7 @@ impl Ended {
         let [client, server] = self.ends.addresses;
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let halves = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
-        [
+        Packed([
             client as u64,
             (client >> 64) as u64,
             server as u64,
@@ -86,11 +88,11 @@ impl Ended {
             pair(self.isn_server, self.previous),
             self.touched.0 as u64,
             pair(halves(self.syn_data, self.previous_data), self.kind),
-        ]
+        ])
     }
 
     pub(super) fn unpacked(packed: &Packed) -> Self {
-        let [client, client_high, server, server_high, ports, server_isn, touched, rest] = *packed;
+        let [client, client_high, server, server_high, ports, server_isn, touched, rest] = packed.0;
         let address = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
         Self {
             ends: Ends {

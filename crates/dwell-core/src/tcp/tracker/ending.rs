@@ -8,7 +8,7 @@ use super::{HOLD, Tracker};
 
 impl Tracker {
     /// A segment with ACK, without SYN and RST.
-    pub(super) fn acknowledge(&mut self, place: Place, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub(super) fn acknowledge(&mut self, place: Place, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         let class = self.table.class(place);
         let progress = self.table.at(place);
         if class == Class::Answered && progress.has(Flag::SimultaneousOpen) {
@@ -67,7 +67,7 @@ impl Tracker {
     }
 
     /// A segment with RST.
-    pub(super) fn reset(&mut self, place: Option<Place>, reset: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub(super) fn reset(&mut self, place: Option<Place>, reset: &Segment, take: &mut dyn FnMut(Handshake)) {
         let Some((place, handshake)) = place.and_then(|place| Some((place, self.refusal(place, reset)?)))
         else {
             self.counts.stray_refusals += 1;
@@ -80,7 +80,7 @@ impl Tracker {
     }
 
     /// It ends: at once, unless what was sent before may pass yet and tell another story.
-    fn end(&mut self, place: Place, early: Early, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
+    fn end(&mut self, place: Place, early: Early, handshake: Handshake, take: &mut dyn FnMut(Handshake)) {
         let is_over = self.is_over(place);
         let progress = self.table.at_mut(place);
         let waits = match early.what {
@@ -129,7 +129,7 @@ impl Tracker {
     }
 
     /// Shows an ICMP message.
-    pub fn refused(&mut self, unreachable: &Unreachable, take: &mut impl FnMut(Handshake)) {
+    pub fn refused(&mut self, unreachable: &Unreachable, take: &mut dyn FnMut(Handshake)) {
         self.pass(unreachable.at, take);
         let found = self.table.find(
             self.table.seed().of(&unreachable.from, &unreachable.to),

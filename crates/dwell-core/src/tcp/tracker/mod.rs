@@ -90,12 +90,12 @@ impl Tracker {
     }
 
     /// Shows a segment.
-    pub fn see(&mut self, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub fn see(&mut self, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         self.see_of(self.seed().of(&segment.from, &segment.to), segment, take);
     }
 
     /// Shows a segment of this flow.
-    pub(super) fn see_of(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub(super) fn see_of(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         self.pass(segment.at, take);
         let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
@@ -116,13 +116,13 @@ impl Tracker {
 
     /// Time has passed, as of the packets: gives up what is too old. Seeing a segment does as much.
     #[inline]
-    pub fn pass(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
+    pub fn pass(&mut self, now: Nanos, take: &mut dyn FnMut(Handshake)) {
         if now > self.due {
             self.give_up_old(now, take);
         }
     }
 
-    fn give_up_old(&mut self, now: Nanos, take: &mut impl FnMut(Handshake)) {
+    fn give_up_old(&mut self, now: Nanos, take: &mut dyn FnMut(Handshake)) {
         self.due = Nanos::MAX;
         for class in Class::ALL {
             while let Some(place) = self.table.oldest(class) {
@@ -136,7 +136,7 @@ impl Tracker {
     }
 
     /// No more segments come: what is still in progress is told as unfinished.
-    pub fn finish(&mut self, take: &mut impl FnMut(Handshake)) {
+    pub fn finish(&mut self, take: &mut dyn FnMut(Handshake)) {
         for class in Class::ALL {
             while let Some(place) = self.table.oldest(class) {
                 self.counts.cut_off += u64::from(!self.is_over(place));
@@ -167,7 +167,7 @@ impl Tracker {
         &mut self,
         flow: FlowHash,
         segment: &Segment,
-        take: &mut impl FnMut(Handshake),
+        take: &mut dyn FnMut(Handshake),
     ) -> Option<Place> {
         let Some(place) = self.table.find(flow, &segment.from, &segment.to) else {
             return self.recall(flow, segment, take);
@@ -184,7 +184,7 @@ impl Tracker {
         &mut self,
         flow: FlowHash,
         segment: &Segment,
-        take: &mut impl FnMut(Handshake),
+        take: &mut dyn FnMut(Handshake),
     ) -> Option<Place> {
         let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
         let opened = self.opened(flow, &syn);
@@ -201,7 +201,7 @@ impl Tracker {
         progress
     }
 
-    fn give_up(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
+    fn give_up(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
         if self.is_over(place) {
             let handshake = self.held(place);
             return self.tell(place, handshake, take);
@@ -211,7 +211,7 @@ impl Tracker {
     }
 
     /// Forgets a handshake, and tells it.
-    fn drop_out(&mut self, place: Place, take: &mut impl FnMut(Handshake)) {
+    fn drop_out(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
         let handshake = if self.is_over(place) {
             self.held(place)
         } else {
@@ -231,12 +231,12 @@ impl Tracker {
     }
 
     /// One is over.
-    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut impl FnMut(Handshake)) {
+    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut dyn FnMut(Handshake)) {
         self.count(&handshake);
+        take(handshake);
         let ended = Ended::of(self.table.at(place), self.table.touched(place));
         self.over.keep(self.table.flow(place), &ended);
         self.table.remove(place);
-        take(handshake);
     }
 
     /// What is known of one that is held.
@@ -256,7 +256,7 @@ impl Tracker {
         }
     }
 
-    fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
+    fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
             match self.table.class(place) {
                 _ if self.is_over(place) => {}

@@ -13,7 +13,7 @@ impl Tracker {
         place: Option<Place>,
         flow: FlowHash,
         syn: &Segment,
-        take: &mut impl FnMut(Handshake),
+        take: &mut dyn FnMut(Handshake),
     ) {
         let Some(place) = place else {
             let opened = (self.opened(flow, syn), Class::Unanswered);
@@ -79,7 +79,7 @@ impl Tracker {
         place: Option<Place>,
         flow: FlowHash,
         answer: &Segment,
-        take: &mut impl FnMut(Handshake),
+        take: &mut dyn FnMut(Handshake),
     ) {
         let Some(place) = place else {
             let stray = (Progress::stray(answer), Class::Stray);
@@ -146,7 +146,7 @@ impl Tracker {
     }
 
     /// A SYN/ACK after the client's ACK, or after what the server sent later.
-    fn answer_held(&mut self, place: Place, answer: &Segment, take: &mut impl FnMut(Handshake)) {
+    fn answer_held(&mut self, place: Place, answer: &Segment, take: &mut dyn FnMut(Handshake)) {
         let progress = self.table.at_mut(place);
         let Some(early) = progress.early else { return };
         if progress.answers.count() > 0 {
@@ -177,7 +177,7 @@ impl Tracker {
     }
 
     /// An acknowledgment where both ends sent a SYN.
-    pub(super) fn cross(&mut self, place: Place, segment: &Segment, take: &mut impl FnMut(Handshake)) {
+    pub(super) fn cross(&mut self, place: Place, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         match self.table.at_mut(place).crossed(segment) {
             Some(handshake) => self.tell(place, handshake, take),
             None => self.touch(place, segment.at, Class::Answered),
@@ -199,7 +199,7 @@ impl Tracker {
         segment: &Segment,
         is_of: impl Fn(&Ended, &Segment) -> bool,
         (mut begun, class): (Progress, Class),
-        take: &mut impl FnMut(Handshake),
+        take: &mut dyn FnMut(Handshake),
     ) -> bool {
         if let Some((past, ended)) = self.over.find(flow, &segment.from, &segment.to) {
             let is_fresh = segment.at - ended.touched <= self.patience;
@@ -217,7 +217,7 @@ impl Tracker {
     }
 
     /// Another connection between the same ports.
-    fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut impl FnMut(Handshake)) {
+    fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
         if !self.is_over(place) {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);

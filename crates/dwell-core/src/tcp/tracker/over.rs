@@ -5,13 +5,18 @@ use super::ended::{Ended, Ends, Packed};
 use super::tags::{FREE, Tags, WAYS, tag};
 
 /// Handshakes that are over: kept for a while, so that what comes late is not taken for another. Where there is no room,
-/// one more takes the place of the one that has been there for longest, of seven.
+/// one more takes the place of the one that has been there for longest, of all or of seven whose hashes fall together.
 #[derive(Debug)]
 pub(super) struct Over {
-    /// The tags of each set, and in the byte to spare which of its places is the next to be taken.
+    /// The tags of each set, and in the byte to spare which of its ways is the next to be taken.
     sets: Box<[Tags]>,
-    /// In the same places, [`WAYS`] to a set. What is not used takes no memory: it is not touched.
-    ended: Box<[Packed]>,
+    /// Where those of each set are. Of what has been overwritten the ends tell.
+    places: Box<[[u32; WAYS]]>,
+    /// One after the other as they ended, not by their sets: so each is written next to the last, and neither the cache
+    /// nor what translates addresses is asked for a line that lies anywhere.
+    ended: Vec<Packed>,
+    /// The next to be written.
+    next: usize,
 }
 
 /// A place among those that are over.
@@ -21,19 +26,16 @@ pub(super) struct Past {
     way: usize,
 }
 
-impl Past {
-    const fn index(self) -> usize {
-        self.set * WAYS + self.way
-    }
-}
-
 impl Over {
     /// Room for so many at least.
     pub(super) fn new(handshakes: usize) -> Self {
-        let sets = handshakes.min(1 << 30).div_ceil(WAYS).max(1).next_power_of_two();
+        let sets = handshakes.min(1 << 28).div_ceil(WAYS).max(1).next_power_of_two();
         Self {
             sets: vec![Tags::default(); sets].into_boxed_slice(),
-            ended: vec![[0; 8]; sets * WAYS].into_boxed_slice(),
+            // What is not used of either takes no memory: it is not touched.
+            places: vec![[0; WAYS]; sets].into_boxed_slice(),
+            ended: Vec::with_capacity(sets * WAYS),
+            next: 0,
         }
     }
 
@@ -50,9 +52,9 @@ impl Over {
             return None;
         }
         let ends = Ends::of(one, other);
-        let places = tags.ways(tag(flow)).map(|way| Past { set, way });
-        places
-            .map(|place| (place, Ended::unpacked(&self.ended[place.index()])))
+        let known = |way: usize| self.ended.get(self.places[set][way] as usize).map(Ended::unpacked);
+        tags.ways(tag(flow))
+            .filter_map(|way| Some((Past { set, way }, known(way)?)))
             .find(|(_, ended)| ended.is_between(&ends))
     }
 
@@ -66,7 +68,12 @@ impl Over {
             next
         });
         tags.set(way, tag(flow));
-        self.ended[Past { set, way }.index()] = ended.packed();
+        self.places[set][way] = self.next as u32;
+        match self.ended.get_mut(self.next) {
+            Some(oldest) => *oldest = ended.packed(),
+            None => self.ended.push(ended.packed()),
+        }
+        self.next = (self.next + 1) % (self.sets.len() * WAYS);
     }
 
     pub(super) fn forget(&mut self, place: Past) {

@@ -129,14 +129,19 @@ impl Progress {
             (Flag::FastOpen, options.fast_open || is_syn && segment.payload > 0),
             (Flag::Ecn, is_syn && segment.flags.has(TcpFlags::ECE.with(TcpFlags::CWR))),
         ];
-        for (flag, _) in said.into_iter().filter(|(_, is_so)| *is_so) {
-            self.flags.set(flag);
+        for (flag, is_so) in said {
+            if is_so {
+                self.flags.set(flag);
+            }
         }
     }
 
     /// When the first of its segments passed, of which there is one at least.
     pub(super) fn begun(&self) -> Nanos {
-        [self.syns.first(), self.answers.first()].into_iter().flatten().min().unwrap_or_default()
+        match (self.syns.first(), self.answers.first()) {
+            (Some(syn), Some(answer)) => syn.min(answer),
+            (one, other) => one.or(other).unwrap_or_default(),
+        }
     }
 
     pub(super) const fn ends(&self) -> (&Endpoint, &Endpoint) {
@@ -277,6 +282,7 @@ impl Progress {
 
     /// What a client's segment is to the handshake, `None` if nothing. Without a SYN/ACK, what it acknowledges cannot
     /// be checked.
+    #[inline]
     pub(super) fn third(&self, segment: &Segment) -> Option<Early> {
         let ahead = segment.sequence.wrapping_sub(self.isn_client.wrapping_add(1));
         let acknowledged = segment.acknowledgment.wrapping_sub(self.isn_server.wrapping_add(1));
@@ -316,6 +322,7 @@ impl Progress {
 
     /// What a client's segment is where the server has gone on before it: later than its answer to the SYN/ACK, which was
     /// there by then, if it has passed.
+    #[inline]
     pub(super) fn unless_later(&self, third: Early) -> Early {
         match self.early.filter(|early| early.what == What::Server && early.at < third.at) {
             Some(server) if self.answers.count() > 0 => Early { at: server.at, what: What::Later, ..third },
