@@ -112,6 +112,9 @@ impl UdpstServer {
         if setup.version != PROTOCOL {
             return (Answer::BAD_VERSION, None);
         }
+        if setup.auth.mode > MODE {
+            return (Answer::WRONG_MODE, None);
+        }
         let keys = match (&self.config.secret, setup.auth.mode) {
             (None, 0) => None,
             (None, _) => return (KEY_UNEXPECTED, None),
@@ -139,7 +142,8 @@ impl UdpstServer {
     }
 
     fn answer(&self, setup: &Setup, keys: Option<&Keys>, to: SocketAddr) {
-        let mut pdu = Setup { response: true, auth: told(setup.auth), ..*setup }.pack();
+        // To another version, too, the answer says which one is spoken here.
+        let mut pdu = Setup { version: PROTOCOL, response: true, auth: told(setup.auth), ..*setup }.pack();
         if let Some(keys) = keys {
             seal(&mut pdu, &keys.server);
         }
