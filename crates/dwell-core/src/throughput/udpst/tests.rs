@@ -62,11 +62,11 @@ fn the_table_rises_by_a_megabit_and_then_by_a_hundred() {
 
 #[test]
 fn packets_over_ipv6_are_as_long_as_over_ipv4() {
-    // 25 packets of 1250 bytes, headers and all, and one of 375.
-    let row = row(253).over_ipv6();
-    assert_eq!((row.first, row.second, row.addition), ([100, 1_202, 2], [1_000, 1_202, 5], 327));
+    // Packets of 1250 bytes, headers and all, and one of 375.
+    let of_it = row(253).over_ipv6();
+    assert_eq!((of_it.first, of_it.second, of_it.addition), ([100, 1_202, 2], [1_000, 1_202, 5], 327));
     // A random size stays one, and what has no room is left.
-    assert_eq!(super::rates::row(0).over_ipv6().addition, 1_202 | 1 << 31);
+    assert_eq!(row(0).over_ipv6().addition, 1_202 | 1 << 31);
     assert_eq!(Row { addition: 51, ..Row::default() }.over_ipv6().addition, 51);
 }
 

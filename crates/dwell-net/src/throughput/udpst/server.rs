@@ -112,13 +112,11 @@ impl UdpstServer {
         if setup.version != PROTOCOL {
             return (Answer::BAD_VERSION, None);
         }
-        if setup.auth.mode > MODE {
-            return (Answer::WRONG_MODE, None);
-        }
         let keys = match (&self.config.secret, setup.auth.mode) {
             (None, 0) => None,
             (None, _) => return (KEY_UNEXPECTED, None),
             (Some(_), 0) => return (Answer::KEY_NEEDED, None),
+            (Some(_), mode) if mode > MODE => return (Answer::WRONG_MODE, None),
             (Some((secret, _)), _) => {
                 let keys = Keys::derive(secret.as_bytes(), setup.auth.time);
                 if !genuine(pdu, &keys.client) {
