@@ -2,7 +2,9 @@
 //! loaded machine.
 
 use dwell_core::limit::Limit;
-use dwell_core::throughput::udpst::{Parameters, capacity};
+use dwell_core::throughput::udpst::{
+    Activation, Answer, Auth, Load, PROTOCOL, Parameters, Setup, Status, SubInterval, capacity,
+};
 use dwell_core::throughput::verdict::verdict;
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_net::throughput::udpst::{UdpstConfig, UdpstError, UdpstServer, UdpstServerConfig, measure};
@@ -204,6 +206,78 @@ fn udpst_refusals_are_named() {
     assert!(refused(None).contains("wants a key"), "{}", refused(None));
     let wrong = measure(&server.config(Some("other"), Direction::Reverse)).unwrap_err();
     assert!(matches!(wrong, UdpstError::Refused { code: 7, .. }), "{wrong}");
+}
+
+#[test]
+fn udpst_speaks_of_its_version_and_its_mode_to_who_has_others() {
+    let server = Serving::start(Some("shared"));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", server.port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let ask = |setup: Setup| {
+        socket.send(&setup.pack()).unwrap();
+        let mut buffer = [0; 2048];
+        let length = socket.recv(&mut buffer).unwrap();
+        Setup::parse(&buffer[..length]).unwrap()
+    };
+    let old = ask(Setup { version: 11, ..Setup::request(7) });
+    assert_eq!((old.answer, old.version, old.response), (Answer::BAD_VERSION, PROTOCOL, true));
+    let other = Auth { mode: 2, ..Auth::default() };
+    assert_eq!(ask(Setup { auth: other, ..Setup::request(7) }).answer, Answer::WRONG_MODE);
+}
+
+#[test]
+fn udpst_takes_over_the_server_s_sizes_of_packets() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let answering = std::thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        for (modifiers, answer) in [(1, Answer::OTHER_JUMBO), (0, Answer::OTHER_SIZE), (2, Answer(13))] {
+            let (length, from) = socket.recv_from(&mut buffer).unwrap();
+            let asked = Setup::parse(&buffer[..length]).unwrap();
+            assert_eq!(asked.modifiers, modifiers);
+            socket.send_to(&Setup { response: true, answer, ..asked }.pack(), from).unwrap();
+        }
+    });
+    let error = measure(&at(port, Direction::Forward, 2)).unwrap_err();
+    assert!(matches!(error, UdpstError::Refused { code: 13, .. }), "{error}");
+    answering.join().unwrap();
+}
+
+/// A server that agrees to one second, and whose stop PDU is lost.
+#[test]
+fn udpst_ends_when_its_time_is_over_and_nobody_says_so() {
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let serving = std::thread::spawn(move || {
+            let mut buffer = [0; 2048];
+            let (length, from) = socket.recv_from(&mut buffer).unwrap();
+            let setup = Setup::parse(&buffer[..length]).unwrap();
+            let agreed = Setup { response: true, answer: Answer::ACKNOWLEDGED, port, ..setup };
+            socket.send_to(&agreed.pack(), from).unwrap();
+            let (length, _) = socket.recv_from(&mut buffer).unwrap();
+            let asked = Activation::parse(&buffer[..length]).unwrap();
+            socket.send_to(&Activation { answer: 1, ..asked }.pack(), from).unwrap();
+            for sequence in 1..=25 {
+                let last = SubInterval { packets: 1, bytes: 100, micros: 100_000, ..SubInterval::default() };
+                let status = Status { sequence, sub_interval: sequence, last, ..Status::default() };
+                let load = Load { sequence, payload: Load::LENGTH as u16, ..Load::default() };
+                let pdu = if direction == Direction::Forward { status.pack() } else { load.pack() };
+                socket.send_to(&pdu, from).unwrap();
+                sleep(Duration::from_millis(50));
+            }
+            socket
+        });
+        let run = measure(&at(port, direction, 1)).unwrap();
+        assert!(!run.parts.is_empty(), "{run:?}");
+        drop(serving.join().unwrap());
+    }
+}
+
+fn at(port: u16, direction: Direction, seconds: u16) -> UdpstConfig {
+    let parameters = Parameters { test: seconds, sub_interval: 500, ..Parameters::default() };
+    UdpstConfig { host: "127.0.0.1".into(), port, secret: None, direction, parameters }
 }
 
 #[test]

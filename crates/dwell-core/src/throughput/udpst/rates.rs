@@ -18,6 +18,10 @@ const ROWS: usize = 1_153;
 pub const FINE: usize = 1_000;
 /// The most packets in one burst.
 const BURST: u32 = 100;
+/// The header of IPv6 has so many bytes more than that of IPv4.
+const LONGER: u32 = 20;
+/// Payloads that have no room for that are left as they are.
+const LEAST_SHORTENED: u32 = super::Load::LENGTH as u32 + LONGER;
 /// A size with this bit is the most of a random one.
 const RANDOM: u32 = 1 << 31;
 
@@ -55,6 +59,14 @@ impl Row {
         let mut payloads = vec![size(payload); if payload == 0 { 0 } else { count.min(BURST) as usize }];
         payloads.extend((addition != 0).then(|| size(addition)));
         (interval > 0 && !payloads.is_empty()).then_some((interval.max(SHORT), payloads))
+    }
+
+    /// The same row for IPv6: the payloads give way to its longer header, so that packets are as long as over IPv4.
+    #[must_use]
+    pub fn over_ipv6(self) -> Self {
+        let less = |payload: u32| payload - if payload & !RANDOM >= LEAST_SHORTENED { LONGER } else { 0 };
+        let of = |[interval, payload, count]: [u32; 3]| [interval, less(payload), count];
+        Self { first: of(self.first), second: of(self.second), addition: less(self.addition) }
     }
 
     /// The rate in IP packets over IPv4.

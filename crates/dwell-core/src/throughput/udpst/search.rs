@@ -72,7 +72,7 @@ impl Search {
     #[must_use]
     pub fn new(how: Parameters) -> Self {
         let index = if how.row == u16::MAX { 0 } else { usize::from(how.row).min(rows() - 1) };
-        Self { how, index, troubles: 0, multiplies: true, waited: 0, patience: RETRY }
+        Self { how, index, troubles: 0, multiplies: false, waited: 0, patience: RETRY }
     }
 
     /// The row to send at.
@@ -101,7 +101,8 @@ impl Search {
         let troubles = lost.saturating_add(disorder);
         let [_, _, sum, count] = trial.variation;
         let delay = if self.how.one_way {
-            sum.checked_div(count)
+            // To the nearest millisecond.
+            (u64::from(sum) * 10).checked_div(count.into()).map(|tenths| (tenths as u32 + 5) / 10)
         } else {
             (trial.round_trip[1] != NONE).then_some(trial.round_trip[1])
         };

@@ -16,10 +16,16 @@ impl Answer {
     pub const ACKNOWLEDGED: Self = Self(1);
     /// The version is none that it speaks.
     pub const BAD_VERSION: Self = Self(2);
+    /// Its setting for jumbo datagrams is another.
+    pub const OTHER_JUMBO: Self = Self(3);
     /// It wants a key.
     pub const KEY_NEEDED: Self = Self(5);
+    /// It does not do this mode of authentication.
+    pub const WRONG_MODE: Self = Self(6);
     /// The digest is wrong.
     pub const WRONG_KEY: Self = Self(7);
+    /// Its setting for packets of 1500 bytes is another.
+    pub const OTHER_SIZE: Self = Self(11);
 
     /// What it means, and what to do.
     #[must_use]
@@ -69,6 +75,8 @@ impl Setup {
     pub const LENGTH: usize = 56;
     /// Larger datagrams than Ethernet's; a server's and a client's setting must agree.
     pub const JUMBO: u8 = 1;
+    /// Packets of 1500 bytes rather than of 1250; these settings must agree as well.
+    pub const TRADITIONAL: u8 = 2;
 
     /// A request for one connection.
     #[must_use]

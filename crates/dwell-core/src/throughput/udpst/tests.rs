@@ -60,6 +60,28 @@ fn the_table_rises_by_a_megabit_and_then_by_a_hundred() {
     assert_eq!(row(rows() + 5), row(rows() - 1));
 }
 
+#[test]
+fn packets_over_ipv6_are_as_long_as_over_ipv4() {
+    // Packets of 1250 bytes, headers and all, and one of 375.
+    let of_it = row(253).over_ipv6();
+    assert_eq!((of_it.first, of_it.second, of_it.addition), ([100, 1_202, 2], [1_000, 1_202, 5], 327));
+    // A random size stays one, and what has no room is left.
+    assert_eq!(row(0).over_ipv6().addition, 1_202 | 1 << 31);
+    assert_eq!(Row { addition: 51, ..Row::default() }.over_ipv6().addition, 51);
+}
+
+#[test]
+fn one_way_delay_is_rounded_as_the_other_program_does() {
+    let with = |sum, count| {
+        let how = Parameters { one_way: true, ..Parameters::default() };
+        let mut search = Search::new(how);
+        search.see(&Trial { variation: [0, 99, sum, count], ..Trial::default() });
+        search.index()
+    };
+    assert_eq!(with(294, 10), 10, "29.4 ms are 29: under the threshold");
+    assert_eq!(with(295, 10), 0, "29.5 ms are 30");
+}
+
 fn trial(lost: u32, delay: u32) -> Trial {
     Trial { troubles: [lost, 0, 0], round_trip: [5, delay], ..Trial::default() }
 }
@@ -92,7 +114,7 @@ fn type_c_multiplies_and_tries_again() {
         search.see(&trial(0, 0));
         seen.push(search.index());
     }
-    assert_eq!(seen, [2, 2, 4, 4, 8, 8, 16, 16, 32]);
+    assert_eq!(seen, [1, 2, 2, 4, 4, 8, 8, 16, 16]);
     for _ in 0..3 {
         search.see(&trial(99, 0));
     }

@@ -116,6 +116,27 @@ impl Control<'_> {
     }
 }
 
+fn seconds() -> u32 {
+    (clock::realtime().0 / 1_000_000_000) as u32
+}
+
+/// Asks for a test.
+fn set_up(control: &mut Control<'_>, request: &Setup) -> Result<Setup, UdpstError> {
+    let identity = request.connection.2;
+    let read = |pdu: &[u8], _| Setup::parse(pdu).ok().filter(|it| it.response && it.connection.2 == identity);
+    match control.ask(&request.pack(), "setup", read) {
+        // Who refuses may not have the keys to say so.
+        Err(UdpstError::Silent { .. }) if control.keys.is_some() => {
+            control.keys = None;
+            let refusal = control.ask(&request.pack(), "setup", read)?;
+            let answer =
+                if refusal.answer == Answer::ACKNOWLEDGED { Answer::WRONG_KEY } else { refusal.answer };
+            Ok(Setup { answer, ..refusal })
+        }
+        other => other,
+    }
+}
+
 /// Makes a test.
 ///
 /// # Errors
@@ -128,7 +149,7 @@ pub fn measure(config: &UdpstConfig) -> Result<Tested, UdpstError> {
     let any: IpAddr =
         if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = open(SocketAddr::new(any, 0)).map_err(UdpstError::ThisHost)?;
-    let time = (clock::realtime().0 / 1_000_000_000) as u32;
+    let time = seconds();
     let keys = config.secret.as_ref().map(|(secret, _)| Keys::derive(secret.as_bytes(), time));
     let auth = config.secret.as_ref().map_or_else(Auth::default, |(_, key)| Auth {
         mode: MODE,
@@ -143,23 +164,22 @@ pub fn measure(config: &UdpstConfig) -> Result<Tested, UdpstError> {
     let mut control = Control { socket: &socket, address, keys, garbage: 0 };
 
     let request = Setup { auth, ..Setup::request(identity) };
-    let read = |pdu: &[u8], _| Setup::parse(pdu).ok().filter(|it| it.response && it.connection.2 == identity);
-    let setup = match control.ask(&request.pack(), "setup", read) {
-        // Who refuses may not have the keys to say so.
-        Err(UdpstError::Silent { .. }) if control.keys.is_some() => {
-            control.keys = None;
-            let refusal = control.ask(&request.pack(), "setup", read)?;
-            let answer =
-                if refusal.answer == Answer::ACKNOWLEDGED { Answer::WRONG_KEY } else { refusal.answer };
-            Setup { answer, ..refusal }
+    let mut setup = set_up(&mut control, &request)?;
+    // The table of rates is the server's, and any will do: its settings are taken over.
+    let mut modifiers = request.modifiers;
+    for (answer, setting) in [(Answer::OTHER_JUMBO, Setup::JUMBO), (Answer::OTHER_SIZE, Setup::TRADITIONAL)] {
+        if setup.answer == answer {
+            modifiers ^= setting;
+            setup = set_up(&mut control, &Setup { modifiers, ..request })?;
         }
-        other => other?,
-    };
+    }
     if setup.answer != Answer::ACKNOWLEDGED {
         return Err(UdpstError::Refused { address, code: setup.answer.0, meaning: setup.answer.meaning() });
     }
     control.address.set_port(setup.port);
 
+    // The keys are of the first request's time; each PDU has its own, which a server compares with its clock.
+    let auth = if auth.mode == MODE { Auth { time: seconds(), ..auth } } else { auth };
     let request = Activation { auth, ..Activation::request(config.direction, config.parameters) };
     let test = control.address;
     let read = |pdu: &[u8], from| Activation::parse(pdu).ok().filter(|it| it.answer != 0 && from == test);
@@ -171,13 +191,13 @@ pub fn measure(config: &UdpstConfig) -> Result<Tested, UdpstError> {
     let garbage = control.garbage;
     socket.connect(test).map_err(UdpstError::ThisHost)?;
     let began = clock::monotonic();
+    let time = Nanos::from_secs(agreed.parameters.test.into());
     let (parts, more, table_end) = match config.direction {
         Direction::Reverse => {
             listen(&socket, &agreed.parameters, None, began).map(|it| (it.parts, it.garbage, false))
         }
-        Direction::Forward => {
-            load(&socket, Rate::Theirs(agreed.row), began).map(|it| (it.parts, it.garbage, it.table_end))
-        }
+        Direction::Forward => load(&socket, Rate::Theirs(agreed.row, time), began)
+            .map(|it| (it.parts, it.garbage, it.table_end)),
     }
     .map_err(UdpstError::Cut)?;
     let ipv6 = !test.ip().to_canonical().is_ipv4();

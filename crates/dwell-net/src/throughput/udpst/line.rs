@@ -10,6 +10,10 @@ use std::time::Duration;
 /// Without traffic for so long, the other end is gone.
 pub(super) const WATCHDOG: Nanos = Nanos::from_secs(5);
 
+/// Without traffic for so long, an end tells the other one. After a test's time it is enough for an end: the PDU that
+/// ends a test may be lost, and their server sends it once.
+pub(super) const SILENCE: Nanos = Nanos::from_secs(1);
+
 /// Bytes that the kernel may queue for a thread that was kept from running.
 const QUEUE: usize = 4 << 20;
 

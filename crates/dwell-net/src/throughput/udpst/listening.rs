@@ -1,6 +1,6 @@
 //! The end that receives load, and tells what came.
 
-use super::line::{WATCHDOG, Wall, gone, next};
+use super::line::{SILENCE, WATCHDOG, Wall, gone, next};
 use crate::clock;
 use dwell_core::Nanos;
 use dwell_core::throughput::udpst::account::Account;
@@ -33,7 +33,11 @@ pub(super) fn listen(
     let mut stopping = false;
     loop {
         let now = clock::monotonic();
-        if now - heard > WATCHDOG {
+        let silence = now - heard;
+        if search.is_none() && silence > SILENCE && now > began + Nanos::from_secs(how.test.into()) {
+            return Ok(told);
+        }
+        if silence > WATCHDOG {
             return Err(gone("sender"));
         }
         if now >= due {
@@ -41,6 +45,7 @@ pub(super) fn listen(
             if account.begun() {
                 let trial_seen = *account.trial();
                 let (mut status, over) = account.status(wall.now(), length, trial);
+                status.deaf = silence >= SILENCE;
                 if let Some((search, until)) = &mut search {
                     search.see(&trial_seen);
                     status.row = row(search.index());

@@ -1,6 +1,6 @@
 //! The end that sends load.
 
-use super::line::{WATCHDOG, Wall, gone, next};
+use super::line::{SILENCE, WATCHDOG, Wall, gone, next};
 use crate::clock;
 use dwell_core::Nanos;
 use dwell_core::throughput::udpst::rates::{Row, row, rows};
@@ -13,8 +13,8 @@ use std::net::UdpSocket;
 pub(super) enum Rate {
     /// This end: a server, until its test is over.
     Ours(Search, Nanos),
-    /// The status PDUs of the other end: a client.
-    Theirs(Row),
+    /// The status PDUs of the other end, for the agreed time: a client.
+    Theirs(Row, Nanos),
 }
 
 /// What was told while it lasted.
@@ -43,6 +43,7 @@ struct Loader<'a> {
     heard: Nanos,
     statuses: u32,
     sub_interval: u32,
+    ipv6: bool,
     packet: Vec<u8>,
 }
 
@@ -66,6 +67,7 @@ pub(super) fn load(socket: &UdpSocket, rate: Rate, began: Nanos) -> io::Result<L
         heard: clock::monotonic(),
         statuses: 0,
         sub_interval: 0,
+        ipv6: !socket.peer_addr()?.ip().to_canonical().is_ipv4(),
         packet,
     };
     loader.run(began)
@@ -78,13 +80,20 @@ impl Loader<'_> {
             while let Some(action) = self.hear()? {
                 if action == Action::Stop {
                     // A client confirms; a server is confirmed.
-                    self.header.action = Action::Stop;
-                    self.send(Load::LENGTH as u16);
+                    if matches!(self.rate, Rate::Theirs(..)) {
+                        self.header.action = Action::Stop;
+                        self.send(Load::LENGTH as u16);
+                    }
                     return Ok(self.told);
                 }
             }
             let now = clock::monotonic();
-            if now - self.heard > WATCHDOG {
+            let silence = now - self.heard;
+            self.header.deaf = silence >= SILENCE;
+            if self.header.deaf && matches!(self.rate, Rate::Theirs(_, until) if now > began + until) {
+                return Ok(self.told);
+            }
+            if silence > WATCHDOG {
                 return Err(gone("receiver"));
             }
             let current = match &self.rate {
@@ -94,8 +103,9 @@ impl Loader<'_> {
                     }
                     row(search.index())
                 }
-                Rate::Theirs(row) => *row,
+                Rate::Theirs(row, _) => *row,
             };
+            let current = if self.ipv6 { current.over_ipv6() } else { current };
             if self.header.action == Action::Stop {
                 self.send(Load::LENGTH as u16);
                 clock::wait_until(now + STOPPING);
@@ -151,7 +161,7 @@ impl Loader<'_> {
                 search.see(&status.trial);
                 self.told.table_end = search.index() + 1 >= rows();
             }
-            Rate::Theirs(current) => {
+            Rate::Theirs(current, _) => {
                 *current = status.row;
                 self.told.table_end = *current == row(rows() - 1);
             }

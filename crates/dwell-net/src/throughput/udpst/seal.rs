@@ -49,7 +49,37 @@ pub(super) fn genuine(pdu: &[u8], key: &Key) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dwell_core::throughput::udpst::{Auth, Setup};
+    use dwell_core::throughput::udpst::{Answer, Auth, Null, Setup};
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+    }
+
+    /// Set-up between client and server of the Broadband Forum's program (9.0.0(Dev8), with OpenSSL's key derivation), as
+    /// it went over the loopback: `-u -t 5 -a a_secret_of_ours -y 3`.
+    #[test]
+    fn the_other_program_s_pdus_are_genuine() {
+        let request = bytes(
+            "ace100140001384c01000000000001016b032718dad2995318fbc3837454118d621b2f91cba35ae3e19febd1f3fbcc6b\
+             be4b2ffc03000000",
+        );
+        let response = bytes(
+            "ace100140001384c02010000ec9401016b032718c89d56ae1a38b42d6c46f692e2e5d1f90b89f09732e22dd9ed50aaf3\
+             87f5f4a803000000",
+        );
+        let null = bytes(
+            "dead0014010000016b0327187785d743c41668ef9df9ae409c319b4a5d069e1d524cba8518a20b489712e82303000000",
+        );
+        let asked = Setup::parse(&request).unwrap();
+        assert_eq!((asked.auth.mode, asked.auth.key, asked.modifiers), (MODE, 3, Setup::JUMBO));
+        let keys = Keys::derive(b"a_secret_of_ours", asked.auth.time);
+        assert!(genuine(&request, &keys.client) && !genuine(&request, &keys.server));
+        let answered = Setup::parse(&response).unwrap();
+        assert_eq!((answered.answer, answered.port), (Answer::ACKNOWLEDGED, 0xec94));
+        assert!(genuine(&response, &keys.server) && !genuine(&response, &keys.client));
+        assert!(Null::parse(&null).is_ok() && genuine(&null, &keys.server));
+    }
 
     #[test]
     fn a_sealed_pdu_is_genuine_until_a_bit_of_it_changes() {

@@ -116,6 +116,7 @@ impl UdpstServer {
             (None, 0) => None,
             (None, _) => return (KEY_UNEXPECTED, None),
             (Some(_), 0) => return (Answer::KEY_NEEDED, None),
+            (Some(_), mode) if mode > MODE => return (Answer::WRONG_MODE, None),
             (Some((secret, _)), _) => {
                 let keys = Keys::derive(secret.as_bytes(), setup.auth.time);
                 if !genuine(pdu, &keys.client) {
@@ -139,7 +140,8 @@ impl UdpstServer {
     }
 
     fn answer(&self, setup: &Setup, keys: Option<&Keys>, to: SocketAddr) {
-        let mut pdu = Setup { response: true, auth: told(setup.auth), ..*setup }.pack();
+        // To another version, too, the answer says which one is spoken here.
+        let mut pdu = Setup { version: PROTOCOL, response: true, auth: told(setup.auth), ..*setup }.pack();
         if let Some(keys) = keys {
             seal(&mut pdu, &keys.server);
         }
