@@ -95,6 +95,11 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                 .limited(Limit::HostLimited, why);
         }
+        if self.samples.another().is_some() {
+            report.warnings.push(String::from(
+                "packets of bursts come nearer to each other than one link lets them: another is loaded as well, or stamps are off",
+            ));
+        }
         if self.samples.bursty() || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
             report.warnings.push(String::from(
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
@@ -140,7 +145,7 @@ impl Busy {
                 waited / 1e3
             ));
         }
-        if another.is_some() || self.samples.apart(line) {
+        if !matches!(another, None | Some(Another::Closer)) || self.samples.apart(line) {
             return Some(String::from("bursts come otherwise than one link makes them"));
         }
         (self.samples.steeper() && !self.samples.bursty())
