@@ -148,7 +148,10 @@ fn server_side(one: &Sight, two: &Sight) -> Estimate {
     // One SYN has one first answer; its repetition comes late enough to be told from it.
     let is_once = |sight: &Sight| !sight.flags.has(Flag::SynRepeated);
     let is_late = |sight: &Sight| matches!(client_half(sight), Half::AtMost(bound) if bound >= TIMEOUT);
-    let is_deaf = is_late(one) || is_late(two) || is_followed(one) != is_followed(two);
+    // Of a refused connection nothing shows which SYN/ACK the client heard: where one probe heard one SYN, and the other more, several
+    // SYN/ACKs may be to different ones.
+    let is_refused = !is_followed(one) && one.syn_acks > 1 && is_once(one) != is_once(two);
+    let is_deaf = is_late(one) || is_late(two) || is_followed(one) != is_followed(two) || is_refused;
     if saw_the_same(one, two) && !is_deaf || is_once(one) && is_once(two) {
         Estimate::between(one.server, two.server)
     } else {

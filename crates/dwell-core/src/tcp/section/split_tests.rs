@@ -140,6 +140,23 @@ fn a_probe_that_missed_segments_may_have_seen_another_syn_ack() {
 }
 
 #[test]
+fn a_refused_connection_does_not_tell_which_of_several_syn_acks_was_heard() {
+    // The client sent three SYNs and refused what came. The second probe heard one of them, and two of the three SYN/ACKs: the first of
+    // these another than the first probe's.
+    let refused = |probe, server| Sight {
+        quality: Quality::Refused,
+        syn_acks: 2,
+        ..sight(probe, exact(server), Half::Unknown)
+    };
+    let mut one = refused(0, 150_988);
+    let told =
+        |one| split(&connection(vec![one, refused(1, 4_808)]), &Order::pinned(vec![0, 1]))[1].server_side;
+    assert_eq!(told(one), Estimate::Exact(Nanos(146_180)));
+    one.flags.set(Flag::SynRepeated);
+    assert_eq!(told(one), Estimate::Unknown);
+}
+
+#[test]
 fn where_both_ends_opened_none_is_the_client() {
     let mut seen = connection(vec![sight(0, exact(90), exact(10)), sight(1, exact(30), exact(70))]);
     seen.sights[1].flags.set(Flag::SimultaneousOpen);
