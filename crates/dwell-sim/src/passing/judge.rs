@@ -102,6 +102,8 @@ pub struct Judge {
     by_name: HashMap<Name, usize>,
     tallies: BTreeMap<(&'static str, &'static str), HalfTally>,
     wrong: Vec<Wrong>,
+    /// Handshakes that were told.
+    said: u64,
 }
 
 /// The label of all of them.
@@ -129,6 +131,7 @@ impl Judge {
 
     /// What a reader says.
     pub fn hear(&mut self, said: &Handshake) {
+        self.said += 1;
         let Some(case) = self.by_name.get(&(said.client, said.server, said.isn_client)) else {
             return self.hear_unnamed(said);
         };
@@ -161,7 +164,7 @@ impl Judge {
     }
 
     /// What has the name of no connection: one that both ends opened may be told from the other side, and is right if
-    /// its values are.
+    /// its values are, or no reader could know that they are not.
     fn hear_unnamed(&mut self, said: &Handshake) {
         let swapped = self.cases.iter().rev().find(|case| {
             (case.truth.client, case.truth.server) == (said.server, said.client)
@@ -173,6 +176,7 @@ impl Judge {
             [(said.server_half, client_half), (said.client_half, server_half), (said.total, total)]
                 .into_iter()
                 .all(|(told, truth)| Verdict::of(told, truth) != Verdict::Wrong)
+                || case.truth.is_hidden()
         });
         if !right {
             self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
@@ -195,6 +199,13 @@ impl Judge {
     #[must_use]
     pub fn wrong(&self) -> &[Wrong] {
         &self.wrong
+    }
+
+    /// How many handshakes were told of ends between which there was none, or a second time, and how many at all.
+    #[must_use]
+    pub fn misnamed(&self) -> (u64, u64) {
+        let is_misnamed = |wrong: &&Wrong| matches!(wrong, Wrong::NoSuchConnection(_) | Wrong::Twice(_));
+        (self.wrong.iter().filter(is_misnamed).count() as u64, self.said)
     }
 
     /// Connections of which a half could be known, and was not told.

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use dwell_core::stats::quantile::median;
 use dwell_core::tcp::section::{Place as End, Summary, split};
 use dwell_core::{Effort, Finding, Nanos, Quantity, Unit, Vantage};
-use dwell_sim::passing::{HalfTally, LABELS, Population, Reading, Told};
+use dwell_sim::passing::{HalfTally, Judge, LABELS, Population, Reading, Told};
 use serde::Deserialize;
 
 /// Connections that pass probes.
@@ -111,6 +111,12 @@ pub(super) fn run(
         let tallies: Vec<HalfTally> = reading.handshakes.iter().map(|judge| judge.all(half)).collect();
         tell(&format!("handshake {half}"), &tallies, &mut note);
     }
+    let (misnamed, said) = reading
+        .handshakes
+        .iter()
+        .map(Judge::misnamed)
+        .fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    note("handshake ends", Quantity::WrongValues, &share(misnamed, said), Some(0.0));
     for kind in ["client", "inner", "server"] {
         tell(&format!("section {kind}"), &[reading.sections.all(kind)], &mut note);
     }
