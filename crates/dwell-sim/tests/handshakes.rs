@@ -1,6 +1,7 @@
 //! The tracker of handshakes, judged by what really was.
 
-use dwell_sim::passing::{Judge, Population};
+use dwell_core::tcp::{Limits, Tracker};
+use dwell_sim::passing::{Judge, Population, Told};
 
 fn assert_judged(judge: &Judge) {
     for ((label, half), tally) in judge.tallies() {
@@ -42,4 +43,30 @@ fn a_flood_that_takes_all_places_makes_nothing_wrong() {
     for seed in [1, 2] {
         Population { seed, ..all }.judged().iter().for_each(assert_judged);
     }
+}
+
+#[test]
+fn handshakes_of_no_connection_and_those_told_twice_are_counted() {
+    let population = Population { connections: 20, label: Some("plain"), ..Population::default() };
+    let (mut tracker, mut judge, mut said) = (Tracker::new(Limits::default()), Judge::default(), Vec::new());
+    for told in population.passings() {
+        match told {
+            Told::Truth(truth) => judge.expect(*truth),
+            Told::Passed(passed) => {
+                if let Some(segment) = passed.what.segment() {
+                    tracker.see(segment, &mut |handshake| said.push(handshake));
+                }
+            }
+        }
+    }
+    tracker.finish(&mut |handshake| said.push(handshake));
+    said.iter().for_each(|one| judge.hear(one));
+    let all = said.len() as u64;
+    assert!(all >= 20);
+    assert_eq!(judge.misnamed(), (0, all));
+    judge.hear(&said[0]);
+    assert_eq!(judge.misnamed(), (1, all + 1));
+    let mut stranger = Judge::default();
+    said.iter().for_each(|one| stranger.hear(one));
+    assert_eq!(stranger.misnamed(), (all, all));
 }
