@@ -41,7 +41,10 @@ fn the_estimate_is_what_the_router_took() {
             panic!("{report:?}");
         };
         let truth = heard.truth().expect("the router's own taps saw the pairs");
-        assert!(truth > 0.0, "a message takes more than forwarding: {truth}");
+        let pairs = &heard.inside.pairs;
+        let more = pairs.iter().filter(|pair| pair.limited.apart() > pair.direct.apart()).count();
+        // Pair by pair a message takes more than forwarding. If it took nothing, half of them would seem to.
+        assert!(truth > 0.0 && 4 * more >= 3 * pairs.len(), "{more} of {}, {truth}", pairs.len());
         let reach = (high - low) / 2.0;
         assert!((value - truth).abs() < 2.0 * reach + 3_000.0, "{value} ({low} to {high}), in truth {truth}");
         assert!((value - truth).abs() < truth / 2.0, "{value} ({low} to {high}), in truth {truth}");

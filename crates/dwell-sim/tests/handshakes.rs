@@ -45,6 +45,27 @@ fn a_flood_that_takes_all_places_makes_nothing_wrong() {
     }
 }
 
+/// A tap that misses a SYN of two that cross may tell the connection from the other side, and cannot know better. It is
+/// counted all the same.
+#[test]
+fn what_is_hidden_from_a_tap_is_counted_where_it_is_told_from_the_other_side() {
+    let seed = 6_370_810_508_446_620_601;
+    let crossed = Population {
+        connections: 2_000,
+        probes: 3,
+        seed,
+        data: 2,
+        label: Some("simultaneous-open"),
+        ..Population::default()
+    };
+    let mut hidden = 0;
+    for judge in crossed.judged() {
+        assert_eq!(judge.wrong(), []);
+        hidden += ["server", "client", "total"].map(|half| judge.all(half).hidden).iter().sum::<u64>();
+    }
+    assert!(hidden > 0);
+}
+
 #[test]
 fn handshakes_of_no_connection_and_those_told_twice_are_counted() {
     let population = Population { connections: 20, label: Some("plain"), ..Population::default() };

@@ -164,22 +164,30 @@ impl Judge {
     }
 
     /// What has the name of no connection: one that both ends opened may be told from the other side, and is right if
-    /// its values are, or no reader could know that they are not.
+    /// its values are. What no reader could know is counted as such, as where it is told from this side.
     fn hear_unnamed(&mut self, said: &Handshake) {
         let swapped = self.cases.iter().rev().find(|case| {
             (case.truth.client, case.truth.server) == (said.server, said.client)
                 && case.truth.server_half.why == Some(WhyUnknown::SimultaneousOpen)
                 && said.isn_server.is_none_or(|isn| isn == case.truth.isn_client)
         });
-        let right = swapped.is_some_and(|case| {
-            let Truth { server_half, client_half, total, .. } = &case.truth;
-            [(said.server_half, client_half), (said.client_half, server_half), (said.total, total)]
-                .into_iter()
-                .all(|(told, truth)| Verdict::of(told, truth) != Verdict::Wrong)
-                || case.truth.is_hidden()
+        let Some(Case { truth, .. }) = swapped else {
+            return self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
+        };
+        let told = [said.client_half, said.server_half, said.total];
+        let wrong = truth.halves().into_iter().zip(told).filter_map(|((half, truth), told)| {
+            (Verdict::of(told, truth) == Verdict::Wrong).then_some(half)
         });
-        if !right {
-            self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
+        if !truth.is_hidden() {
+            if wrong.count() > 0 {
+                self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
+            }
+            return;
+        }
+        for half in wrong {
+            for label in truth.labels.iter().chain([&ALL]) {
+                self.tallies.entry((label, half)).or_default().hidden += 1;
+            }
         }
     }
 
