@@ -175,9 +175,10 @@ impl Judge {
             return self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
         };
         let told = [said.client_half, said.server_half, said.total];
-        let wrong = truth.halves().into_iter().zip(told).filter_map(|((half, truth), told)| {
-            (Verdict::of(told, truth) == Verdict::Wrong).then_some(half)
-        });
+        let wrong =
+            truth.halves().into_iter().zip(told).filter_map(|((half, truth), told)| {
+                (Verdict::of(told, truth) == Verdict::Wrong).then_some(half)
+            });
         if !truth.is_hidden() {
             if wrong.count() > 0 {
                 self.wrong.push(Wrong::NoSuchConnection(Box::new(*said)));
