@@ -79,22 +79,23 @@ fuzz_target!(|bytes: &[u8]| {
         let segment = segment(packet, at);
         at = segment.at;
         times.insert(at);
+        let flow = tracker.seed().of(&segment.from, &segment.to);
         if packet[3] & 0x80 != 0 {
             let payload = &packet[4..];
             let datagram = Datagram { at, from: segment.from, to: segment.to, payload, length: 1_200 };
-            quic.see(&datagram, &mut |sample| {
+            quic.see(flow, &datagram, &mut |sample| {
                 check(&sample, &times);
                 samples += u64::from(sample.value.value().is_some());
             });
-            throughout.see_datagram(&datagram);
+            throughout.see_datagram(flow, &datagram);
         } else {
             tracker.see(&segment, &mut |handshake| told.push(handshake));
-            let _ = tracker.pending(tracker.seed().of(&segment.from, &segment.to));
-            continuous.see(&segment, &mut |sample| {
+            let _ = tracker.pending(flow);
+            continuous.see(flow, &segment, &mut |sample| {
                 check(&sample, &times);
                 samples += u64::from(sample.value.value().is_some());
             });
-            throughout.see(&segment);
+            throughout.see(flow, &segment);
         }
     }
     tracker.finish(&mut |handshake| told.push(handshake));
