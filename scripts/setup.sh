@@ -60,7 +60,10 @@ if [ -n "$packages" ]; then
 fi
 
 # Fetched once; from then on the build needs no network.
-if ! "${CARGO:-cargo}" metadata --offline --locked --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" >/dev/null 2>&1; then
-	say "fetching the crates that Cargo.lock names"
-	"${CARGO:-cargo}" fetch --locked
-fi
+host=$(rustc -vV | sed -n 's/^host: //p')
+for manifest in Cargo.toml fuzz/Cargo.toml; do
+	if ! "${CARGO:-cargo}" metadata --manifest-path "$manifest" --offline --locked --format-version 1 --filter-platform "$host" >/dev/null 2>&1; then
+		say "fetching the crates that $manifest's lock names"
+		"${CARGO:-cargo}" fetch --manifest-path "$manifest" --locked
+	fi
+done

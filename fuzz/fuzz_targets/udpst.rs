@@ -1,10 +1,10 @@
 //! PDUs of RFC 9946, and what both ends make of them.
 #![no_main]
 
+use dwell_core::Nanos;
 use dwell_core::throughput::udpst::account::Account;
 use dwell_core::throughput::udpst::search::Search;
 use dwell_core::throughput::udpst::{Activation, Load, Null, Parameters, Setup, Status, sealed_part};
-use dwell_core::Nanos;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -27,6 +27,8 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(status) = Status::parse(bytes) {
         search.see(&status.trial);
         let bursts = [false, true].map(|second| status.row.burst(second));
-        assert!(bursts.into_iter().flatten().all(|(interval, payloads)| interval >= 100 && payloads.len() <= 101));
+        assert!(
+            bursts.into_iter().flatten().all(|(interval, payloads)| interval >= 100 && payloads.len() <= 101)
+        );
     }
 });
