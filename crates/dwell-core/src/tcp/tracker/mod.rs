@@ -145,8 +145,11 @@ impl Tracker {
         }
     }
 
+    /// Whether what passes now is too far from it to belong to it: in what came before, or, by a clock that was set back,
+    /// in what was yet to come.
     fn is_old(&self, place: Place, now: Nanos) -> bool {
-        now - self.table.touched(place) > self.limit(self.table.class(place))
+        let since = now - self.table.touched(place);
+        since > self.limit(self.table.class(place)) || -since > self.patience
     }
 
     /// Whether it is established or refused, and only what may tell more of it is waited for.

@@ -59,6 +59,18 @@ fn a_clock_that_runs_backwards_leaves_no_half() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_by_more_than_patience_begins_anew() {
+    let hour = 3_600_000_000;
+    for far in [syn_ack(hour), syn(hour)] {
+        let (told, counts) = counted(&[far, syn(0), syn_ack(300), ack(450)]);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert_eq!((told[0].ending, told[1].ending), (Ending::Unfinished, Ending::Established));
+        assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
+        assert_eq!((flags(&told[1]), counts.aged), (vec![], 1));
+    }
+}
+
+#[test]
 fn a_syn_that_passes_late_is_judged_with_the_others() {
     for order in [[1, 0, 2], [1, 2, 0], [0, 1, 2]] {
         let segments = [syn(0), syn_ack(1_000_300), syn(1_000_000)];
