@@ -126,12 +126,13 @@ pub(crate) fn read(packet: &LaxSlicedPacket<'_>) -> Option<Seen> {
     };
     let exceeded = |marks| Some(Seen::Exceeded(Exceeded { marks, router: source, to: destination, length }));
     match packet.transport.as_ref()? {
-        TransportSlice::Icmpv4(icmp) => match icmp.icmp_type() {
+        // Either version of ICMP is of its own version of IP.
+        TransportSlice::Icmpv4(icmp) if source.is_ipv4() => match icmp.icmp_type() {
             Icmpv4Type::EchoReply(echo) => probe(echo.id, echo.seq, icmp.payload()),
             Icmpv4Type::TimeExceeded(_) => exceeded(quoted(icmp.payload())?),
             _ => None,
         },
-        TransportSlice::Icmpv6(icmp) => match icmp.icmp_type() {
+        TransportSlice::Icmpv6(icmp) if source.is_ipv6() => match icmp.icmp_type() {
             Icmpv6Type::EchoReply(echo) => probe(echo.id, echo.seq, icmp.payload()),
             Icmpv6Type::TimeExceeded(_) => exceeded(quoted_6(icmp.payload())?),
             _ => None,
@@ -218,6 +219,27 @@ mod tests {
         assert!(message(&bytes).is_none(), "an echo request");
         bytes[6] = 17;
         assert!(message(&bytes).is_none(), "a datagram");
+    }
+
+    #[test]
+    fn icmp_of_one_version_in_ip_of_the_other_is_none_of_ours() {
+        let (four, six) = (probe("192.0.2.7", 56), probe("2001:db8::7", 80));
+        let mut bytes = six.write().unwrap();
+        bytes[6] = 1;
+        bytes[40] = ECHO_REPLY;
+        assert_eq!(read(&LaxSlicedPacket::from_ip(&bytes).unwrap()), None);
+        let message = |kind, quoted: &[u8]| {
+            let mut message = Vec::new();
+            PacketBuilder::ipv6([1; 16], [2; 16], 64)
+                .icmpv6_raw(kind, 0, [0; 4])
+                .write(&mut message, quoted)
+                .unwrap();
+            message
+        };
+        let mut of_four = message(11, &four.write().unwrap());
+        of_four[6] = 1;
+        assert_eq!(Exceeded::read(&of_four), None);
+        assert!(Exceeded::read(&message(3, &six.write().unwrap())).is_some());
     }
 
     proptest! {
