@@ -3,6 +3,7 @@
 
 use crate::error::LabError;
 use crate::namespace::Worker;
+use crate::placement::{Cores, Role, settle};
 use crate::way::Way;
 use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
@@ -29,6 +30,15 @@ const ROOM: usize = 256 << 20;
 /// The longest sleep before a generator looks whether it shall stop.
 const PATIENCE: Nanos = Nanos::from_millis(50);
 
+/// A source whose packets are so far apart, or more, leaves a core time to fall asleep: the next comes tens of microseconds
+/// late, but not while trains keep the core awake, which then meet what came on time and what came late (25 us of a train's
+/// first 600 at half of 100 Mb/s). It has its place on the core that is kept awake, before the sender. One that sends more
+/// keeps its own core awake, and would take the sender's.
+const SELDOM: Nanos = Nanos::from_micros(100);
+
+/// Packets over which that is looked at.
+const LOOKED_AT: usize = 1_000;
+
 /// A socket in each node that takes what arrives there and reads none of it: the kernel drops what does not fit.
 pub(crate) fn sinks(wiring: &Wiring) -> Result<Vec<UdpSocket>, LabError> {
     let open = |index: usize| {
@@ -48,6 +58,7 @@ pub(crate) fn start(
     index: usize,
     cross: &CrossSpec,
     seed: u64,
+    cores: Cores,
     stop: &Arc<AtomicBool>,
 ) -> Result<Option<Worker<()>>, LabError> {
     let Some(flow) = Flow::new(cross, &way.links[index], seed) else { return Ok(None) };
@@ -60,7 +71,7 @@ pub(crate) fn start(
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
         Ok(socket)
     })?;
-    let generator = Generator { socket, flow };
+    let generator = Generator { socket, flow, cores };
     let stop = Arc::clone(stop);
     wiring.nodes[enters]
         .spawn("cross traffic", move || {
@@ -74,17 +85,27 @@ fn payload(size: Bytes) -> usize {
     usize::try_from(size.0.saturating_sub(AROUND)).unwrap_or(0)
 }
 
+fn is_seldom(flow: &Flow) -> bool {
+    let seen = flow.clone().nth(LOOKED_AT);
+    seen.is_none_or(|(at, _)| at >= SELDOM * LOOKED_AT as i64)
+}
+
 struct Generator {
     socket: UdpSocket,
     flow: Flow,
+    cores: Cores,
 }
 
 impl Generator {
     fn run(self, stop: &AtomicBool) {
-        place::sharpen_timers();
-        // As urgent as the sender: what comes late comes in bursts, after the trains that it should have met. Without the
-        // right to that the lab says so of all its threads.
-        let _ = place::real_time_priority(1);
+        // As urgent as the sender, or more: what comes late comes in bursts, after the trains that it should have met. Without
+        // the right to that the lab says so of all its threads.
+        if is_seldom(&self.flow) {
+            settle(Role::Forwarder, self.cores);
+        } else {
+            place::sharpen_timers();
+            let _ = place::real_time_priority(1);
+        }
         let start = clock::monotonic();
         let mut buffer = Vec::new();
         for (due, size) in self.flow {
@@ -101,6 +122,26 @@ impl Generator {
             buffer.resize(payload(size), 0);
             // A full queue drops it, as any link's would.
             let _ = self.socket.send(&buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_sim::Scenario;
+
+    #[test]
+    fn large_packets_at_half_of_100_mbps_are_seldom_and_small_ones_are_not() {
+        for (size, seldom) in [(1526, true), (90, false)] {
+            let text = format!(
+                "name = 'half'\n[[links]]\nrate = '100 Mb/s'\n\
+                 [[links.cross]]\nkind = 'poisson'\nload = 0.5\nsize = '{size} B'"
+            );
+            let scenario = Scenario::parse("half.toml", &text).unwrap();
+            let link = &scenario.links[0];
+            let flow = Flow::new(&link.cross[0], link, 7).unwrap();
+            assert_eq!(is_seldom(&flow), seldom, "{size} B");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which thread runs where.
 //!
 //! The sender and the forwarder share a core: the forwarder, of higher real-time priority, takes the core from the
-//! sender's busy wait whenever a frame is due. The receiver has a core to itself, so that nothing disturbs the
+//! sender's busy wait whenever a frame is due; so does cross traffic, unless it comes so often that it would take all. The receiver has a core to itself, so that nothing disturbs the
 //! processing that is measured.
 
 use dwell_net::place;

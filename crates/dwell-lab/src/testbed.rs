@@ -228,7 +228,7 @@ impl Testbed {
                         self.workers().extend(started);
                         continue;
                     }
-                    let started = cross::start(&self.wiring, way, index, spec, seed, &self.stop)?;
+                    let started = cross::start(&self.wiring, way, index, spec, seed, self.cores, &self.stop)?;
                     self.workers().extend(started);
                 }
             }
