@@ -25,6 +25,8 @@ pub(super) struct Asked {
     newest: Nanos,
     first_value: u32,
     newest_value: u32,
+    /// That of the one before the newest.
+    before_value: u32,
     /// How many passed, those with other numbers too.
     count: u16,
     /// More than one passed with this number.
@@ -71,6 +73,7 @@ impl Asked {
             newest: segment.at,
             first_value: value.unwrap_or(0),
             newest_value: value.unwrap_or(0),
+            before_value: value.unwrap_or(0),
             count: 1,
             repeated: false,
             stamped: value.is_some(),
@@ -110,6 +113,7 @@ impl Asked {
         self.ordered &= value.is_some_and(|value| !is_newer(self.newest_value, value));
         self.apart = segment.at - self.newest >= OVERTAKING;
         self.stamped = value.is_some();
+        self.before_value = self.newest_value;
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
         self.count = self.count.saturating_add(1);
@@ -166,7 +170,10 @@ impl Asked {
             (_, Some(echo)) if self.telling && echo == self.newest_value && self.apart => Which::Newest,
             (_, Some(echo)) if self.ordered && is_newer(echo, self.newest_value) => Which::Later,
             (_, Some(echo)) if self.ordered && is_newer(self.first_value, echo) => Which::Unseen,
-            (2, Some(echo)) if self.ordered && ![self.first_value, self.newest_value].contains(&echo) => {
+            // Nothing passed between the last two.
+            (_, Some(echo))
+                if self.ordered && is_newer(echo, self.before_value) && is_newer(self.newest_value, echo) =>
+            {
                 Which::Unseen
             }
             _ if self.forgotten => Which::Unknown,

@@ -254,3 +254,17 @@ fn a_syn_ack_of_the_one_that_sent_the_syn_leaves_all_open() {
     ]);
     assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
 }
+
+#[test]
+fn a_syn_ack_that_names_a_syn_between_the_last_two_shows_a_deaf_probe() {
+    // The timer's SYN/ACK names the newest SYN that the server had; the answer to the last, in the same tick, is missed.
+    let told = only(&[
+        stamped(syn(0), 1_000, 0),
+        stamped(syn(2 * S), 3_000, 0),
+        stamped(syn(3 * S), 4_000, 0),
+        stamped(syn(6 * S), 7_000, 0),
+        stamped(syn_ack(6 * S + 19_000), 77, 5_000),
+        stamped(ack(6 * S + 20_800), 7_021, 77),
+    ]);
+    assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
+}
