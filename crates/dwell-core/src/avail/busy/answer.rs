@@ -3,7 +3,7 @@
 use super::Busy;
 use super::line::Line;
 use super::unparted::Another;
-use super::waiting::{allowed, waited};
+use super::waiting::{allowed, longer, waited};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::quantile::median;
@@ -13,6 +13,9 @@ const UNSTABLE: f64 = 0.5;
 
 /// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
 const BEYOND: f64 = 2.0;
+
+/// Waits and trains that say of one link, in standard errors and together, what it says by chance in a tenth of runs.
+const SIGNS: f64 = 1.28;
 
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
@@ -148,8 +151,19 @@ impl Busy {
         if !matches!(another, None | Some(Another::Closer)) || self.samples.apart(line) {
             return Some(String::from("bursts come otherwise than one link makes them"));
         }
-        (self.samples.steeper() && !self.samples.bursty())
-            .then(|| String::from("slower trains met more load than those at the narrow link's pace"))
+        if self.samples.bursty() {
+            return None;
+        }
+        if self.samples.steeper() {
+            return Some(String::from("slower trains met more load than those at the narrow link's pace"));
+        }
+        let waits = self.samples.firsts.len();
+        let longer = longer(line, self.samples.share(), ours, cold, waited(&self.samples.firsts)?, waits);
+        ((longer + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS).then(|| {
+            String::from(
+                "packets wait longer, and slower trains met more load, than one link makes likely together",
+            )
+        })
     }
 
     /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.

@@ -1,6 +1,6 @@
 //! What trains at several rates tell of a tight link of which nothing is known.
 
-use super::queue::{grown, spread};
+use super::queue::{busy, grown, spread};
 use super::sample::Sample;
 use super::waiting::HOST;
 use crate::stats::Estimate;
@@ -14,8 +14,10 @@ const CARRIES: (f64, f64) = (0.9, 30.0);
 const VARIES: (f64, f64) = (1e-4, 30.0);
 const STEPS: (usize, usize, usize) = (42, 10, 10);
 
-/// And so many links that are loaded alike.
-const LINKS: [usize; 3] = [1, 2, 3];
+/// And so many links that are loaded alike. Several links of the narrow one's kind often are; that several have as little free as each
+/// other which carry much more would be an accident: less likely as a logarithm of what they carry that spreads so far.
+const LINKS: usize = 3;
+const ALIKE: f64 = 0.5;
 
 /// Then, so many times, in what is left of them.
 const CLOSER: usize = 2;
@@ -103,16 +105,23 @@ impl Grid {
             (0..=STEPS.1).flat_map(move |carries| (0..=STEPS.2).map(move |varies| (free, carries, varies)))
         });
         let likely = |step: (usize, usize, usize)| {
-            LINKS.map(|links| {
-                let path = Alike {
-                    links,
-                    free: at(self.free, step.0, STEPS.0),
-                    carries: at(self.carries, step.1, STEPS.1).exp(),
-                    varies: at(self.varies, step.2, STEPS.2).exp(),
-                };
-                let trains: f64 = fleets.iter().map(|fleet| fleet.likely(&path)).sum();
-                trains + waited.map_or(0.0, |waited| path.waits(waited))
-            })
+            let link = Loaded {
+                free: at(self.free, step.0, STEPS.0),
+                carries: at(self.carries, step.1, STEPS.1).exp(),
+                varies: at(self.varies, step.2, STEPS.2).exp(),
+            };
+            let mut likely = [0.0; LINKS];
+            for fleet in fleets {
+                let passed = fleet.likely(&link);
+                likely.iter_mut().zip(passed).for_each(|(all, one)| *all += one);
+            }
+            for (links, all) in (1..).zip(&mut likely) {
+                *all += waited.map_or(0.0, |waited| link.waits(links, waited));
+                if links > 1 {
+                    *all -= 0.5 * (link.carries.ln() / ALIKE).powi(2);
+                }
+            }
+            likely
         };
         let all: Vec<_> = steps.map(|step| (step, likely(step))).collect();
         let most =
@@ -137,23 +146,23 @@ impl Grid {
     }
 }
 
-/// Links that are loaded alike: of each, what is free and what it carries, and how much its traffic varies.
-struct Alike {
-    links: usize,
+/// A loaded link: what is free and what it carries, and how much its traffic varies.
+struct Loaded {
     free: f64,
     carries: f64,
     varies: f64,
 }
 
-impl Alike {
-    /// The mean wait of the queue of one.
+impl Loaded {
+    /// The mean wait of its queue.
     fn waiting(&self) -> f64 {
         self.varies * self.carries / (2.0 * self.free.max(1e-3))
     }
 
-    /// How likely their waits are to be what single packets waited, or what hosts made them wait: a logarithm, but for a constant.
-    fn waits(&self, (waited, host): (f64, f64)) -> f64 {
-        let off = (waited + host).ln() - (self.links as f64 * self.waiting() + host).ln();
+    /// How likely the waits of so many of them are to be what single packets waited, or what hosts made them wait: a logarithm, but for a
+    /// constant.
+    fn waits(&self, links: u32, (waited, host): (f64, f64)) -> f64 {
+        let off = (waited + host).ln() - (f64::from(links) * self.waiting() + host).ln();
         -0.5 * (off / WAITS).powi(2)
     }
 }
@@ -177,21 +186,26 @@ impl Fleet {
         })
     }
 
-    /// The logarithm of how likely it is, but for a constant. A packet of others more or less comes at either end of a train, however
-    /// even they come.
-    fn likely(&self, path: &Alike) -> f64 {
-        let waiting = path.waiting();
+    /// The logarithm of how likely it is behind one such link, two and so on, but for a constant. A packet of others more or less comes at
+    /// either end of a train, however even they come.
+    fn likely(&self, link: &Loaded) -> [f64; LINKS] {
+        let waiting = link.waiting();
         let (mut rate, mut lasting) = (self.rate, self.lasting);
-        let mut variance = path.carries.powi(-2) / 6.0 + self.stamps;
-        for _ in 0..path.links {
-            let deviation = (path.varies * lasting).sqrt();
-            let drift = (rate - path.free) / path.carries * lasting / deviation;
+        let mut variance = link.carries.powi(-2) / 6.0 + self.stamps;
+        [(); LINKS].map(|()| {
+            let deviation = (link.varies * lasting).sqrt();
+            let drift = (rate - link.free) / link.carries * lasting / deviation;
             let grown = deviation * grown(drift, waiting / deviation);
-            variance += deviation.powi(2) * spread(drift);
+            variance = variance * (1.0 - busy(drift) * link.free / link.carries).max(0.0).powi(2)
+                + deviation.powi(2) * spread(drift);
             rate *= lasting / (lasting + grown);
             lasting += grown;
-        }
-        let grown = lasting - self.lasting;
+            self.came(lasting - self.lasting, variance)
+        })
+    }
+
+    /// The same where its trains grow by so much at the mean, with such a variance.
+    fn came(&self, grown: f64, variance: f64) -> f64 {
         let order = ORDER * grown.powi(2) / self.lasting;
         let of_mean = variance / self.trains + order.powi(2);
         let off = self.scatter / variance + (self.grown - grown).powi(2) / of_mean;

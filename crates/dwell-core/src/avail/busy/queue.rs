@@ -45,6 +45,11 @@ pub(super) fn spread(drift: f64) -> f64 {
     if drift < 0.0 { 0.5 / (1.0 + drift * drift) } else { 1.0 - 0.5 * (-drift).exp() }
 }
 
+/// The part of a train's time in which the queue is not empty: by so much more a train grows that brings more work.
+pub(super) fn busy(drift: f64) -> f64 {
+    0.5 * (1.0 + drift / (1.0 + drift * drift).sqrt())
+}
+
 /// Drifts in even steps, and waits in steps of their logarithms, at which growth is looked up.
 const REACH: f64 = 8.0;
 const DRIFTS: usize = 160;
