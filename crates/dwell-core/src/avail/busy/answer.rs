@@ -184,3 +184,80 @@ impl Busy {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::super::sample::Sample;
+    use super::*;
+    use crate::Method;
+    use crate::avail::stream::Passed;
+    use crate::train::PathFacts;
+    use crate::unit::{Bytes, Nanos};
+
+    const OWN: f64 = 120e3;
+
+    /// What a link of which 0.3 is loaded shows to a sender whose packets leave every 12 us: of bursts the gaps `apart` between them,
+    /// of slower trains a load of `slower`, and of single packets that every other waits so long.
+    fn seen(apart: impl Fn(usize) -> f64, slower: f64, waits: f64) -> Busy {
+        let facts = PathFacts {
+            max_size: Bytes(1_514),
+            min_size: Bytes(60),
+            resolution: Nanos(1),
+            end_link: None,
+            coalescence: None,
+            narrow_link: None,
+        };
+        let mut busy = Busy::new(Config::default(), &facts);
+        for _ in 0..3 {
+            let mut came = 0.0;
+            let burst: Vec<Passed> = (0..11)
+                .map(|number| {
+                    came += if number == 0 { 0.0 } else { apart(number) };
+                    Passed { number, sent: 12e3 * number as f64, came }
+                })
+                .collect();
+            busy.samples.see_burst(&burst);
+        }
+        let met = |input: f64, load: f64| Sample {
+            input,
+            output: OWN + load * input,
+            gaps: 10.0,
+            blur: 0.0,
+            scatter: 0.0,
+        };
+        busy.samples.full = vec![met(0.85 * OWN, 0.3); 8];
+        busy.samples.near = vec![vec![met(1.2 * OWN, slower); 7]];
+        busy.samples.firsts =
+            (0..24).map(|i| (1e7 * f64::from(i), if i % 2 == 0 { 0.0 } else { waits })).collect();
+        (busy.sending.packets, busy.sending.span) = (293, Nanos::from_millis(1_000));
+        busy
+    }
+
+    fn told(busy: &Busy) -> Option<String> {
+        busy.elsewhere(&busy.samples.line().unwrap())
+    }
+
+    #[test]
+    fn each_sign_of_another_link_is_told() {
+        let even = |_: usize| OWN;
+        assert_eq!(told(&seen(even, 0.3, 40e3)), None);
+        assert!(told(&seen(even, 0.3, 500e3)).unwrap().contains("wait longer"));
+        let parted = |number: usize| if number % 3 == 0 { 3.0 * OWN } else { OWN };
+        assert!(told(&seen(parted, 0.3, 40e3)).unwrap().contains("bursts"));
+        assert!(told(&seen(even, 0.45, 40e3)).unwrap().contains("slower trains"));
+        // Packets that come a little nearer to each other are no sign but to those that wait as well.
+        let closer = |number: usize| 0.79 * OWN + 0.04 * OWN * number as f64;
+        assert_eq!(told(&seen(closer, 0.3, 40e3)), None);
+        assert!(told(&seen(closer, 0.3, 180e3)).unwrap().contains("together"));
+    }
+
+    #[test]
+    fn without_a_search_another_link_leaves_a_bound() {
+        let parted = |number: usize| if number % 3 == 0 { 3.0 * OWN } else { OWN };
+        let report = seen(parted, 0.3, 40e3).report();
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        assert!(finding.estimate().is_none() && !report.warnings.is_empty());
+        assert_eq!((finding.holds(1e6), finding.holds(1e9)), (Some(true), Some(false)));
+    }
+}

@@ -92,6 +92,14 @@ mod tests {
         assert!(spread(10.0) > 0.99 && spread(-10.0) < 0.01 && (spread(0.0) - 0.5).abs() < 1e-9);
     }
 
+    #[test]
+    fn a_queue_is_busy_by_as_much_as_growth_follows_the_work() {
+        for drift in [-5.0, -2.0, 0.0, 2.0, 5.0] {
+            let follows = growth(drift + 0.05, 0.5) - growth(drift - 0.05, 0.5);
+            assert!((follows * 10.0 - busy(drift)).abs() < 0.25, "{drift}: {follows}, {}", busy(drift));
+        }
+    }
+
     /// A walk of 2,000 steps.
     fn walked(chance: &mut Indices, drift: f64, waiting: f64) -> f64 {
         let steps = 2_000;

@@ -320,6 +320,47 @@ mod tests {
     }
 
     #[test]
+    fn gaps_of_which_hardly_two_are_alike_are_no_single_packet_of_others() {
+        // A hundredth of what a packet takes is more than a host delays it.
+        let own = 100.0 * OWN;
+        let full: Vec<Sample> =
+            (0..8).map(|i| came(0.85 * own, own * (1.01 + 0.01 * f64::from(i % 2)), 0.0)).collect();
+        let line = line::line(&full, &[], Some((own, 1.0))).unwrap();
+        let burst = came(10.0, 1.09 * own, 0.0);
+        let told = |gap: fn(u32) -> f64| {
+            let gaps = (0..30).map(|place| own * gap(place)).collect();
+            Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }.apart(&line)
+        };
+        assert!(!told(|place| if place % 10 == 0 { 1.9 } else { 1.0 }));
+        assert!(told(|place| if place < 8 { 1.0 } else { 1.06 + 0.005 * f64::from(place) }));
+    }
+
+    #[test]
+    fn no_train_is_faster_than_bursts_come() {
+        let parted = bursts(true);
+        assert_eq!((parted.pace(), parted.fastest()), (Some(OWN), parted.burst()));
+        assert_eq!(bursts(false).fastest(), Some(OWN));
+        assert_eq!(Samples::default().fastest(), None);
+    }
+
+    #[test]
+    fn trains_that_meet_more_when_slower_begin_sooner() {
+        let full: Vec<Sample> =
+            (0..8).map(|i| came(0.85 * OWN, OWN * (1.20 + 0.1 * f64::from(i % 2)), 0.0)).collect();
+        let met = |load: f64| {
+            (0..7)
+                .map(|i| came(1.3 * OWN, OWN * (1.0 + 1.3 * load + 0.1 * f64::from(i % 2)), 0.0))
+                .collect::<Vec<_>>()
+        };
+        let told = |near: Vec<Sample>| {
+            let line = line::line(&full, &near, Some((OWN, 1.0))).unwrap();
+            Samples { full: full.clone(), near: vec![near], ..bursts(false) }.sooner(&line)
+        };
+        let (same, more) = (told(met(0.24)), told(met(0.32)));
+        assert!(same < 0.5 && more > 1.0, "{same} {more}");
+    }
+
+    #[test]
     fn a_link_is_idle_until_something_is_met() {
         let idle = vec![came(0.85 * OWN, OWN, 0.0); 8];
         assert!(Samples { full: idle.clone(), ..bursts(false) }.idle());
