@@ -243,7 +243,7 @@ mod tests {
         let even = |_: usize| OWN;
         assert_eq!(told(&seen(even, 0.3, 40e3)), None);
         assert!(told(&seen(even, 0.3, 500e3)).unwrap().contains("wait longer"));
-        let parted = |number: usize| if number % 3 == 0 { 3.0 * OWN } else { OWN };
+        let parted = |number: usize| if number.is_multiple_of(3) { 3.0 * OWN } else { OWN };
         assert!(told(&seen(parted, 0.3, 40e3)).unwrap().contains("bursts"));
         assert!(told(&seen(even, 0.45, 40e3)).unwrap().contains("slower trains"));
         // Packets that come a little nearer to each other are no sign but to those that wait as well.
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn without_a_search_another_link_leaves_a_bound() {
-        let parted = |number: usize| if number % 3 == 0 { 3.0 * OWN } else { OWN };
+        let parted = |number: usize| if number.is_multiple_of(3) { 3.0 * OWN } else { OWN };
         let report = seen(parted, 0.3, 40e3).report();
         let finding = report.finding(Quantity::AvailableBandwidth);
         assert!(finding.estimate().is_none() && !report.warnings.is_empty());
