@@ -3,7 +3,7 @@
 use super::Busy;
 use super::line::Line;
 use super::unparted::Another;
-use super::waiting::{allowed, waited};
+use super::waiting::{allowed, longer, waited};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::quantile::median;
@@ -13,6 +13,9 @@ const UNSTABLE: f64 = 0.5;
 
 /// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
 const BEYOND: f64 = 2.0;
+
+/// Waits and trains that say of one link, in standard errors and together, what it says by chance in a tenth of runs.
+const SIGNS: f64 = 1.28;
 
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
@@ -148,8 +151,19 @@ impl Busy {
         if !matches!(another, None | Some(Another::Closer)) || self.samples.apart(line) {
             return Some(String::from("bursts come otherwise than one link makes them"));
         }
-        (self.samples.steeper() && !self.samples.bursty())
-            .then(|| String::from("slower trains met more load than those at the narrow link's pace"))
+        if self.samples.bursty() {
+            return None;
+        }
+        if self.samples.steeper() {
+            return Some(String::from("slower trains met more load than those at the narrow link's pace"));
+        }
+        let waits = self.samples.firsts.len();
+        let longer = longer(line, self.samples.share(), ours, cold, waited(&self.samples.firsts)?, waits);
+        ((longer + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS).then(|| {
+            String::from(
+                "packets wait longer, and slower trains met more load, than one link makes likely together",
+            )
+        })
     }
 
     /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.
@@ -168,5 +182,82 @@ impl Busy {
         } else {
             Finding::value(rate(free.value), rate(low), rate(high), Unit::Bps)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::super::sample::Sample;
+    use super::*;
+    use crate::Method;
+    use crate::avail::stream::Passed;
+    use crate::train::PathFacts;
+    use crate::unit::{Bytes, Nanos};
+
+    const OWN: f64 = 120e3;
+
+    /// What a link of which 0.3 is loaded shows to a sender whose packets leave every 12 us: of bursts the gaps `apart` between them,
+    /// of slower trains a load of `slower`, and of single packets that every other waits so long.
+    fn seen(apart: impl Fn(usize) -> f64, slower: f64, waits: f64) -> Busy {
+        let facts = PathFacts {
+            max_size: Bytes(1_514),
+            min_size: Bytes(60),
+            resolution: Nanos(1),
+            end_link: None,
+            coalescence: None,
+            narrow_link: None,
+        };
+        let mut busy = Busy::new(Config::default(), &facts);
+        for _ in 0..3 {
+            let mut came = 0.0;
+            let burst: Vec<Passed> = (0..11)
+                .map(|number| {
+                    came += if number == 0 { 0.0 } else { apart(number) };
+                    Passed { number, sent: 12e3 * number as f64, came }
+                })
+                .collect();
+            busy.samples.see_burst(&burst);
+        }
+        let met = |input: f64, load: f64| Sample {
+            input,
+            output: OWN + load * input,
+            gaps: 10.0,
+            blur: 0.0,
+            scatter: 0.0,
+        };
+        busy.samples.full = vec![met(0.85 * OWN, 0.3); 8];
+        busy.samples.near = vec![vec![met(1.2 * OWN, slower); 7]];
+        busy.samples.firsts =
+            (0..24).map(|i| (1e7 * f64::from(i), if i % 2 == 0 { 0.0 } else { waits })).collect();
+        (busy.sending.packets, busy.sending.span) = (293, Nanos::from_millis(1_000));
+        busy
+    }
+
+    fn told(busy: &Busy) -> Option<String> {
+        busy.elsewhere(&busy.samples.line().unwrap())
+    }
+
+    #[test]
+    fn each_sign_of_another_link_is_told() {
+        let even = |_: usize| OWN;
+        assert_eq!(told(&seen(even, 0.3, 40e3)), None);
+        assert!(told(&seen(even, 0.3, 500e3)).unwrap().contains("wait longer"));
+        let parted = |number: usize| if number.is_multiple_of(3) { 3.0 * OWN } else { OWN };
+        assert!(told(&seen(parted, 0.3, 40e3)).unwrap().contains("bursts"));
+        assert!(told(&seen(even, 0.45, 40e3)).unwrap().contains("slower trains"));
+        // Packets that come a little nearer to each other are no sign but to those that wait as well.
+        let closer = |number: usize| 0.79 * OWN + 0.04 * OWN * number as f64;
+        assert_eq!(told(&seen(closer, 0.3, 40e3)), None);
+        assert!(told(&seen(closer, 0.3, 180e3)).unwrap().contains("together"));
+    }
+
+    #[test]
+    fn without_a_search_another_link_leaves_a_bound() {
+        let parted = |number: usize| if number.is_multiple_of(3) { 3.0 * OWN } else { OWN };
+        let report = seen(parted, 0.3, 40e3).report();
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        assert!(finding.estimate().is_none() && !report.warnings.is_empty());
+        assert_eq!((finding.holds(1e6), finding.holds(1e9)), (Some(true), Some(false)));
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Line {
     pub(super) free: Estimate,
     /// Variance of what comes between two packets, nanoseconds of the link's work, for each nanosecond between them.
     pub(super) noise: f64,
+    /// Where all samples begin if nothing is known of it.
+    pub(super) begins: Option<Estimate>,
 }
 
 impl Line {
@@ -73,7 +75,8 @@ pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Op
         })
     };
     let Some(known) = known.filter(|known| !contradicts(known)) else { return alone };
-    fitted(if near.is_empty() { full } else { near }, Some(known))
+    let line = fitted(if near.is_empty() { full } else { near }, Some(known))?;
+    Some(Line { begins: alone.map(|alone| alone.own), ..line })
 }
 
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
@@ -88,8 +91,13 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     let [own, share, free] =
         intervals(&[samples], RESAMPLES, SEED, |groups: &[Vec<Sample>]| fit(&groups[0]))?;
     let factor = small_sample_factor(samples.len());
-    let mut line =
-        Line { own: own.widened(factor), share: share.widened(factor), free: free.widened(factor), noise };
+    let mut line = Line {
+        own: own.widened(factor),
+        share: share.widened(factor),
+        free: free.widened(factor),
+        noise,
+        begins: None,
+    };
     // A receiver that reads in batches may make every train longer, or shorter, by what its packets cannot show.
     let blur = samples.iter().map(|sample| sample.blur).sum::<f64>() / samples.len() as f64 / line.own.value;
     let resolution = RESOLUTION.max(blur) / line.own.value;

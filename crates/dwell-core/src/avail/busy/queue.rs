@@ -45,6 +45,11 @@ pub(super) fn spread(drift: f64) -> f64 {
     if drift < 0.0 { 0.5 / (1.0 + drift * drift) } else { 1.0 - 0.5 * (-drift).exp() }
 }
 
+/// The part of a train's time in which the queue is not empty: by so much more a train grows that brings more work.
+pub(super) fn busy(drift: f64) -> f64 {
+    0.5 * (1.0 + drift / (1.0 + drift * drift).sqrt())
+}
+
 /// Drifts in even steps, and waits in steps of their logarithms, at which growth is looked up.
 const REACH: f64 = 8.0;
 const DRIFTS: usize = 160;
@@ -85,6 +90,14 @@ mod tests {
         assert!((grown(20.0, 1.0) - 20.0).abs() < 0.03, "{}", grown(20.0, 1.0));
         assert!(grown(-20.0, 0.01).abs() < 0.1);
         assert!(spread(10.0) > 0.99 && spread(-10.0) < 0.01 && (spread(0.0) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_queue_is_busy_by_as_much_as_growth_follows_the_work() {
+        for drift in [-5.0, -2.0, 0.0, 2.0, 5.0] {
+            let follows = growth(drift + 0.05, 0.5) - growth(drift - 0.05, 0.5);
+            assert!((follows * 10.0 - busy(drift)).abs() < 0.25, "{drift}: {follows}, {}", busy(drift));
+        }
     }
 
     /// A walk of 2,000 steps.

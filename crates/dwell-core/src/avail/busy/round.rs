@@ -107,14 +107,17 @@ impl Busy {
             Round::Full if self.samples.bursty() || self.samples.idle() => self.more(0),
             Round::Full => self.nearer(0),
             // The trains at the pace, which count then, are too few to have met both bursts and what lies between.
-            Round::Nearer(step) if step < MOST && (self.samples.bursty() || self.samples.slack() > SLACK) => {
-                self.more(step)
-            }
+            Round::Nearer(step) if step < MOST && self.samples.bursty() => self.more(step),
+            Round::Nearer(_) if self.samples.slack() > SLACK => self.search(),
             Round::Nearer(step) if step < OVERLOAD.len() => self.nearer(step),
             Round::Nearer(step) if step < MOST && (self.samples.slack() > 0 || !self.narrow()) => {
                 self.nearer(step)
             }
-            Round::More(1) if !self.samples.idle() && !self.samples.bursty() => self.nearer(0),
+            // The first few looks differ as much by chance, too.
+            Round::More(1) if !self.samples.idle() && !self.samples.differ() => {
+                self.samples.bursts_seen = false;
+                self.nearer(0)
+            }
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
             // A burst holds up trains of any rate: they test nothing.
             Round::Nearer(_) | Round::More(_) if self.samples.differ() => end,
@@ -126,8 +129,9 @@ impl Busy {
             Round::Test if self.trial.searching => self.search(),
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
-                    Some(true) => end,
-                    Some(false) => self.search(),
+                    // The test's trains waited as well.
+                    Some(true) if self.elsewhere(&line).is_none() => end,
+                    Some(_) => self.search(),
                     None => self.test(line.free.low, DOUBTED),
                 },
                 None => end,

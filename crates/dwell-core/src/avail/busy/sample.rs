@@ -61,9 +61,9 @@ pub(super) fn at_once(passed: &[Passed]) -> bool {
 const BURSTY: f64 = 3.0;
 
 /// Slower trains must have met so much more load, as a share of the link and in standard errors of their single gaps, before
-/// it is taken for seen; and by so much it is worth a look.
-pub(super) const SURELY: (f64, f64) = (0.1, 3.0);
-pub(super) const PERHAPS: (f64, f64) = (0.05, 1.5);
+/// it is worth a look.
+const MORE: f64 = 0.05;
+const ERRORS: f64 = 1.5;
 
 /// Whether trains kept the link busy: at the mean they came further apart than they were sent.
 pub(super) fn busy(samples: &[Sample]) -> bool {
@@ -72,14 +72,14 @@ pub(super) fn busy(samples: &[Sample]) -> bool {
 
 /// Whether `slower` trains met more load than those at the pace, on a link that takes `own` a packet. Of traffic that
 /// holds still they never do: the more packets come at once, the more every loaded link parts them.
-pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64, (least, errors): (f64, f64)) -> bool {
+pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
     let load = |samples: &[Sample]| {
         let loads: Vec<f64> = samples.iter().map(|sample| (sample.output - own) / sample.input).collect();
         let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter / sample.input.powi(2)).collect();
         Some((mean(&loads)?, mean(&scatter)? / samples.len() as f64))
     };
     let (Some((more, doubt)), Some((less, other))) = (load(slower), load(paced)) else { return false };
-    more - less > least.max(errors * (doubt + other).sqrt())
+    more - less > MORE.max(ERRORS * (doubt + other).sqrt())
 }
 
 /// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
@@ -112,10 +112,10 @@ mod tests {
     #[test]
     fn slower_trains_never_meet_more_of_what_holds_still() {
         let (own, paced) = (120.0, [met(120.0, 0.3, 100.0); 3]);
-        assert!(!heavier(&[met(own, 0.38, 150.0); 3], &paced, own, SURELY));
-        assert!(heavier(&[met(own, 0.9, 150.0); 3], &paced, own, SURELY));
-        assert!(!heavier(&[met(own, 0.1, 150.0); 3], &paced, own, SURELY));
-        assert!(!heavier(&[met(own, 0.9, 150.0)], &[], own, SURELY));
+        assert!(!heavier(&[met(own, 0.34, 150.0); 3], &paced, own));
+        assert!(heavier(&[met(own, 0.9, 150.0); 3], &paced, own));
+        assert!(!heavier(&[met(own, 0.1, 150.0); 3], &paced, own));
+        assert!(!heavier(&[met(own, 0.9, 150.0)], &[], own));
     }
 
     #[test]

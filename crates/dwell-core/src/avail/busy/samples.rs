@@ -1,9 +1,10 @@
 //! What trains showed so far, and what it says of the link.
 
 use super::line::{self, Known, Line};
-use super::sample::{PERHAPS, SURELY, Sample, busy, differ, heavier};
+use super::sample::{Sample, busy, differ, heavier};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
+use super::waiting::HOST;
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
 use crate::stats::quantile::median;
@@ -14,8 +15,12 @@ const SPREAD: f64 = 1.03;
 /// Trains that leave so much slower than they should are as fast as the sender makes them.
 const LATE: f64 = 1.1;
 
-/// So many times L / C is more than a link's packets are apart, beside what came between them.
-const APART: f64 = 1.1;
+/// By so much of L / C, or what a host delays the last packet of a burst, a link's packets are no further apart, beside what came between
+/// them.
+const APART: f64 = 0.1;
+
+/// Gaps that are longer by less were not parted.
+const NEAR: f64 = 0.05;
 
 /// Standard errors of a normal distribution that hold 95 % of it.
 const NORMAL: f64 = 1.96;
@@ -46,7 +51,7 @@ pub(super) struct Samples {
     pub(super) near: Vec<Vec<Sample>>,
     /// Departure and apparent delay of first packets, nanoseconds.
     pub(super) firsts: Vec<(f64, f64)>,
-    /// How long after them the second packets of bursts left.
+    /// How much longer the second packets of bursts took to leave than the others: some senders take as long for each.
     pub(super) cold: Vec<f64>,
 }
 
@@ -65,8 +70,9 @@ impl Samples {
     pub(super) fn see_burst(&mut self, passed: &[Passed]) {
         self.gaps.extend(gaps(passed));
         self.bursts.extend(self.sample(passed));
-        self.made.extend(passed.last().map(|last| last.sent / (passed.len() - 1).max(1) as f64));
-        self.cold.extend(passed.get(1).map(|second| second.sent));
+        let made = passed.last().map(|last| last.sent / (passed.len() - 1).max(1) as f64);
+        self.made.extend(made);
+        self.cold.extend(passed.get(1).zip(made).map(|(second, made)| second.sent - made));
     }
 
     pub(super) fn see_full(&mut self, passed: &[Passed], sample: Option<Sample>) {
@@ -112,9 +118,14 @@ impl Samples {
         let (Some((own, _)), Some(made), Some(burst)) = (self.own(), self.made(), self.burst()) else {
             return false;
         };
-        let between = line.share.high * made;
+        // Within a burst of others there is as much as the link carries.
+        let between = if self.bursty() { made } else { line.share.high * made };
         let chance = NORMAL * (between * own / self.gaps.len() as f64).sqrt();
-        burst > own * APART + between + chance
+        let unparted = self.gaps.iter().filter(|gap| **gap < own * (1.0 + NEAR)).count();
+        let gaps = self.bursts.iter().map(|burst| burst.gaps).fold(1.0, f64::max);
+        // One packet of others, which one in a burst may be; where hardly two gaps are alike it is none, but at most a host.
+        let one = if unparted * 2 < self.gaps.len() { (own * APART).min(HOST / gaps) } else { own * APART };
+        burst > own + one + between + chance
     }
 
     /// How far apart packets of bursts come.
@@ -196,18 +207,30 @@ impl Samples {
 
     /// Whether traffic comes in bursts longer than a train. It is told only of a link that is loaded alone.
     pub(super) fn bursty(&self) -> bool {
-        let Some(own) = self.alone() else { return self.bursts_seen };
-        self.bursts_seen || self.differ() || self.heavier(own, SURELY)
+        self.bursts_seen || self.differ()
     }
 
-    fn heavier(&self, own: f64, beyond: (f64, f64)) -> bool {
-        self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own, beyond)))
+    fn heavier(&self, own: f64) -> bool {
+        self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own)))
     }
 
     /// Whether slower trains may have met more load than those at the pace, as they do where the tight link is another than the narrow
     /// one: the line has then another beginning than the narrow link's packets.
     pub(super) fn steeper(&self) -> bool {
-        self.alone().is_some_and(|own| self.heavier(own, PERHAPS))
+        self.alone().is_some_and(|own| self.heavier(own))
+    }
+
+    /// By how many standard errors the trains of all spacings begin below what a packet of a link that is loaded alone takes. Where packets
+    /// came too near to each other for one link it is not known, and they count for one: hosts make them come so as well.
+    pub(super) fn sooner(&self, line: &Line) -> f64 {
+        match (self.alone(), line.begins) {
+            (Some(own), Some(begins)) => {
+                let wide = (begins.high - begins.low).max(own * line::RESOLUTION);
+                (own - begins.value) / wide * 2.0 * NORMAL
+            }
+            _ if self.another() == Some(Another::Closer) => 1.0,
+            _ => 0.0,
+        }
     }
 
     /// Whether trains of one spacing met more and less, on a link that is loaded alone. Those at the pace are short and many: their
@@ -294,6 +317,47 @@ mod tests {
             (0..8).map(|i| came(0.85 * OWN, OWN * (1.04 + 0.01 * f64::from(i % 2)), 0.0)).collect();
         let line = line::line(&full, &[], Some((OWN, 1.0))).unwrap();
         assert!(bursts(true).apart(&line) && !bursts(false).apart(&line));
+    }
+
+    #[test]
+    fn gaps_of_which_hardly_two_are_alike_are_no_single_packet_of_others() {
+        // A hundredth of what a packet takes is more than a host delays it.
+        let own = 100.0 * OWN;
+        let full: Vec<Sample> =
+            (0..8).map(|i| came(0.85 * own, own * (1.01 + 0.01 * f64::from(i % 2)), 0.0)).collect();
+        let line = line::line(&full, &[], Some((own, 1.0))).unwrap();
+        let burst = came(10.0, 1.09 * own, 0.0);
+        let told = |gap: fn(u32) -> f64| {
+            let gaps = (0..30).map(|place| own * gap(place)).collect();
+            Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }.apart(&line)
+        };
+        assert!(!told(|place| if place % 10 == 0 { 1.9 } else { 1.0 }));
+        assert!(told(|place| if place < 8 { 1.0 } else { 1.06 + 0.005 * f64::from(place) }));
+    }
+
+    #[test]
+    fn no_train_is_faster_than_bursts_come() {
+        let parted = bursts(true);
+        assert_eq!((parted.pace(), parted.fastest()), (Some(OWN), parted.burst()));
+        assert_eq!(bursts(false).fastest(), Some(OWN));
+        assert_eq!(Samples::default().fastest(), None);
+    }
+
+    #[test]
+    fn trains_that_meet_more_when_slower_begin_sooner() {
+        let full: Vec<Sample> =
+            (0..8).map(|i| came(0.85 * OWN, OWN * (1.20 + 0.1 * f64::from(i % 2)), 0.0)).collect();
+        let met = |load: f64| {
+            (0..7)
+                .map(|i| came(1.3 * OWN, OWN * (1.0 + 1.3 * load + 0.1 * f64::from(i % 2)), 0.0))
+                .collect::<Vec<_>>()
+        };
+        let told = |near: Vec<Sample>| {
+            let line = line::line(&full, &near, Some((OWN, 1.0))).unwrap();
+            Samples { full: full.clone(), near: vec![near], ..bursts(false) }.sooner(&line)
+        };
+        let (same, more) = (told(met(0.24)), told(met(0.32)));
+        assert!(same < 0.5 && more > 1.0, "{same} {more}");
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
 /// Waits so many times what the load explains are another link's.
 const BEYOND: f64 = 3.0;
 
+/// No link is taken for loaded by less, where waits are told.
+const LEAST: f64 = 0.02;
+
 /// Nothing is made of waits up to this many nanoseconds: hosts make packets wait as long.
 pub(super) const HOST: f64 = 20e3;
 
@@ -31,13 +34,38 @@ pub(super) fn allowed(line: &Line, ours: f64, cold: f64, other: bool) -> f64 {
     if other {
         return host;
     }
-    let lumps = line.noise.max(line.share.value * line.own.value);
-    host + BEYOND * lumps / (2.0 * (1.0 - line.share.value - ours).max(1e-2))
+    host + BEYOND * explained(line, line.share.value, ours)
+}
+
+/// The mean wait by that formula.
+fn explained(line: &Line, share: f64, ours: f64) -> f64 {
+    let lumps = line.noise.max(share * line.own.value);
+    lumps / (2.0 * (1.0 - share - ours).max(1e-2))
+}
+
+/// By how many standard errors `waits` packets waited longer than the load and a host explain. Of packets of one size that
+/// come at random the waits have a variance of 1 + 4 (1 - share) / (3 share) times their mean squared.
+pub(super) fn longer(line: &Line, share: f64, ours: f64, cold: f64, waited: f64, waits: usize) -> f64 {
+    let share = share.max(LEAST);
+    let mean = explained(line, share, ours);
+    let deviation = mean * (1.0 + 4.0 * (1.0 - share) / (3.0 * share)).sqrt();
+    (waited - HOST.max(cold) - mean) / (deviation / (waits as f64).sqrt())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::Estimate;
+
+    #[test]
+    fn waits_are_longer_by_so_many_errors() {
+        let of = |value: f64| Estimate { value, low: value, high: value };
+        let line = Line { own: of(1e5), share: of(0.5), free: of(0.5e-5), noise: 0.0, begins: None };
+        // Half loaded by packets of 100 us: 50 us, with a deviation of 50 sqrt(7 / 3), and 20 us of the host's.
+        assert!(longer(&line, 0.5, 0.0, 0.0, 70e3, 25).abs() < 1e-9);
+        assert!((longer(&line, 0.5, 0.0, 0.0, 100e3, 25) - 30.0 / 15.275).abs() < 1e-3);
+        assert!(longer(&line, 0.5, 0.0, 60e3, 100e3, 25) < 0.0);
+    }
 
     #[test]
     fn waits_are_what_lies_above_two_clocks() {
