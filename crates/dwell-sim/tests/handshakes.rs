@@ -45,38 +45,6 @@ fn a_flood_that_takes_all_places_makes_nothing_wrong() {
     }
 }
 
-/// Many more than the others look at, each fifth population in a flood: `FROM=8000 SEEDS=300 cargo test --release -p
-/// dwell-sim --test handshakes -- --ignored --nocapture`, a minute.
-#[test]
-#[ignore = "many populations, with a release build"]
-fn soak() {
-    let number = |name: &str, usual| std::env::var(name).map_or(usual, |number| number.parse().unwrap());
-    let from = number("FROM", 8_000);
-    let (mut said, mut found, mut knowable, mut wrong) = (0, 0, 0, 0);
-    for seed in from..from + number("SEEDS", 300) {
-        let flood = if seed % 5 == 0 { 30_000 } else { 0 };
-        let population = Population {
-            connections: 6_000,
-            probes: 3,
-            seed,
-            flood,
-            data: seed as u32 % 4,
-            ..Population::default()
-        };
-        for judge in population.judged() {
-            judge.wrong().iter().for_each(|wrong| println!("{seed}: {wrong:?}"));
-            wrong += judge.wrong().len();
-            said += judge.misnamed().1;
-            for tally in ["server", "client", "total"].map(|half| judge.all(half)) {
-                found += tally.found;
-                knowable += tally.knowable;
-            }
-        }
-    }
-    println!("{said} handshakes told, {wrong} values wrong, {found} found of {knowable} that can be known");
-    assert_eq!(wrong, 0);
-}
-
 /// A tap that misses a SYN of two that cross may tell the connection from the other side, and cannot know better. It is
 /// counted all the same.
 #[test]
