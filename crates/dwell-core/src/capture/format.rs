@@ -22,7 +22,7 @@ impl Order {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) const fn u32(self, bytes: [u8; 4]) -> u32 {
         match self {
             Self::Big => u32::from_be_bytes(bytes),
@@ -31,7 +31,7 @@ impl Order {
     }
 
     /// The word that begins at `at` of bytes that are long enough.
-    #[inline]
+    #[inline(always)]
     pub(super) fn word(self, bytes: &[u8], at: usize) -> u32 {
         self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     }

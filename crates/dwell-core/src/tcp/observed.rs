@@ -53,11 +53,16 @@ impl Observed {
         let flow = straight.flow(self.tracker.seed());
         let may_matter = self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow);
         if may_matter {
-            // Looked at where it lies: it takes as long to move it as to make it.
-            match &straight.segment() {
-                Ok(segment) => self.segment(flow, segment, take),
-                Err(reason) => self.skipped.count(*reason),
-            }
+            self.follow(flow, straight, take);
+        }
+    }
+
+    #[inline(never)]
+    fn follow(&mut self, flow: FlowHash, straight: Straight<'_>, take: &mut dyn FnMut(Handshake)) {
+        // Looked at where it lies: it takes as long to move it as to make it.
+        match &straight.segment() {
+            Ok(segment) => self.segment(flow, segment, take),
+            Err(reason) => self.skipped.count(*reason),
         }
     }
 
@@ -94,10 +99,11 @@ impl Observed {
         }
     }
 
-    /// The round trips throughout connections of intervals that are over, each once.
+    /// The round trips throughout connections of intervals that are over, each once; `None` where none is over, as
+    /// nearly always.
     #[inline]
-    pub fn round_trips(&mut self) -> impl Iterator<Item = RoundTrips> {
-        self.throughout.iter_mut().flat_map(Throughout::take)
+    pub fn round_trips(&mut self) -> Option<impl Iterator<Item = RoundTrips>> {
+        self.throughout.as_mut().filter(|throughout| throughout.has_more()).map(Throughout::take)
     }
 
     /// The same of the interval that is not over: no more packets come.
@@ -105,7 +111,7 @@ impl Observed {
         if let Some(throughout) = &mut self.throughout {
             throughout.end();
         }
-        self.round_trips()
+        self.round_trips().into_iter().flatten()
     }
 
     /// No more packets come.

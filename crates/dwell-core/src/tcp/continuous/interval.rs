@@ -164,6 +164,12 @@ impl Intervals {
         self.places.clear();
     }
 
+    /// Whether one is over that was not taken yet.
+    #[inline]
+    pub(super) const fn has_more(&self) -> bool {
+        !self.over.is_empty()
+    }
+
     /// What is over, each once.
     pub(super) fn take(&mut self) -> impl Iterator<Item = RoundTrips> {
         let every = self.every.0;

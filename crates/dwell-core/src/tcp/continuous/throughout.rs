@@ -63,6 +63,12 @@ impl Throughout {
         self.intervals.end();
     }
 
+    /// Whether an interval is over that was not taken yet.
+    #[inline]
+    pub(in super::super) const fn has_more(&self) -> bool {
+        self.intervals.has_more()
+    }
+
     /// What is told of intervals that are over, each once.
     pub fn take(&mut self) -> impl Iterator<Item = RoundTrips> {
         self.intervals.take()

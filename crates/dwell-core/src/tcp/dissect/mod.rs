@@ -70,19 +70,19 @@ pub fn dissect<'a>(captured: &Captured<'a>) -> Result<Passing<'a>, Skipped> {
 /// The same by a walk through the layers.
 fn walked<'a>(captured: &Captured<'a>) -> Result<Passing<'a>, Skipped> {
     let rest = Rest::of(captured.bytes, captured.length as usize);
-    innermost(time(captured)?, captured, rest).map_err(|reason| settled(reason, captured))
+    innermost(time(captured.at)?, captured, rest).map_err(|reason| settled(reason, &rest))
 }
 
 #[inline]
-fn time(captured: &Captured<'_>) -> Result<Nanos, Skipped> {
-    i64::try_from(captured.at).map(Nanos).map_err(|_| Skipped::Time)
+fn time(at: i128) -> Result<Nanos, Skipped> {
+    i64::try_from(at).map(Nanos).map_err(|_| Skipped::Time)
 }
 
 /// Why a frame is of no use, if that is why its headers could not be read.
-fn settled(reason: Skipped, captured: &Captured<'_>) -> Skipped {
+fn settled(reason: Skipped, frame: &Rest<'_>) -> Skipped {
     match reason {
         // Nothing was cut off: the frame itself ends too early.
-        Skipped::CutShort if captured.bytes.len() >= captured.length as usize => Skipped::Malformed,
+        Skipped::CutShort if frame.bytes.len() >= frame.length => Skipped::Malformed,
         other => other,
     }
 }

@@ -11,10 +11,10 @@ use crate::unit::Nanos;
 /// bits.
 #[derive(Copy, Clone, Debug)]
 pub struct Straight<'a> {
-    captured: &'a Captured<'a>,
+    at: i128,
     packet: Packet<'a>,
-    /// Bytes of the link's header.
-    before: usize,
+    /// The frame behind the link's header.
+    rest: Rest<'a>,
 }
 
 /// The headers as far as the control bits of TCP.
@@ -48,7 +48,7 @@ impl<'a> Straight<'a> {
     /// The frame, if it is such a one.
     #[inline(always)]
     #[must_use]
-    pub fn of(captured: &'a Captured<'a>) -> Option<Self> {
+    pub fn of(captured: &Captured<'a>) -> Option<Self> {
         let bytes = captured.bytes;
         let (kind, before) = match captured.link.0 {
             1 => tagged(bytes)?,
@@ -62,7 +62,8 @@ impl<'a> Straight<'a> {
             ip::V6 => bytes.get(before..)?.first_chunk().filter(is_plain_v6).map(Packet::V6)?,
             _ => return None,
         };
-        Some(Self { captured, packet, before })
+        let rest = Rest::of(bytes, captured.length as usize).behind(before).ok()?;
+        Some(Self { at: captured.at, packet, rest })
     }
 
     /// Whether it neither opens nor refuses a connection. Most frames of a capture are such, and most of them belong to
@@ -104,17 +105,16 @@ impl<'a> Straight<'a> {
     /// Why it is of no use.
     #[inline]
     pub fn segment(&self) -> Result<Segment, Skipped> {
-        let at = super::time(self.captured)?;
-        self.read(at).map_err(|reason| super::settled(reason, self.captured))
+        let at = super::time(self.at)?;
+        self.read(at).map_err(|reason| super::settled(reason, &self.rest))
     }
 
     #[inline(always)]
     fn read(&self, at: Nanos) -> Result<Segment, Skipped> {
-        let rest = Rest::of(self.captured.bytes, self.captured.length as usize).behind(self.before)?;
         // Each by itself: an address that may be of either version is slow to move.
         match self.packet {
-            Packet::V4(_) => ip::v4(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
-            Packet::V6(_) => ip::v6(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V4(_) => ip::v4(self.rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V6(_) => ip::v6(self.rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
         }
     }
 }

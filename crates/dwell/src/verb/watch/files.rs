@@ -20,7 +20,9 @@ pub(super) fn watch(
     let mut written = Ok(());
     let remarks = captures.each(&mut |captured: Captured<'_>| {
         observed.see(&captured, &mut |handshake| keep(&mut written, || taken.handshake(&handshake)));
-        observed.round_trips().for_each(|told| keep(&mut written, || taken.round_trips(&told)));
+        if let Some(told) = observed.round_trips() {
+            told.for_each(|told| keep(&mut written, || taken.round_trips(&told)));
+        }
     })?;
     observed.last_round_trips().for_each(|told| keep(&mut written, || taken.round_trips(&told)));
     let seen = observed.finish(&mut |handshake| keep(&mut written, || taken.handshake(&handshake)));

@@ -183,7 +183,7 @@ fn read(
         if !passed && stamping == Stamping::Kernel {
             observed.pass(clock::realtime() - LATEST, &mut |handshake| found.handshakes.push(handshake));
         }
-        found.round_trips.extend(observed.round_trips());
+        found.round_trips.extend(observed.round_trips().into_iter().flatten());
         if !found.is_empty() && tell.send(std::mem::take(&mut found)).is_err() {
             break;
         }
