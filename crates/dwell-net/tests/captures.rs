@@ -4,8 +4,11 @@ use dwell_core::capture::{Captured, ReadError};
 use dwell_net::capture::{Account, End, File, Merged};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use std::fs::OpenOptions;
 use std::io::{self, Cursor, Read, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::Command;
 
 /// A capture of frames of Ethernet, in microseconds.
 fn capture(packets: impl IntoIterator<Item = (u32, u8)>) -> Vec<u8> {
@@ -129,6 +132,80 @@ fn a_file_that_shrinks_meanwhile_is_cut_off() {
     std::fs::write(path.path(), &long()[..1_000]).expect("written");
     let account = file.each(&mut |_| {}).expect("what was there");
     assert!(account.packets < 20_000 && account.end != End::Damaged, "{account:?}");
+}
+
+/// What is told of a file of which so many bytes are left once its first packet has passed.
+fn read_while_cut(left: u64) -> Account {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(path.path(), long()).expect("written");
+    let mut file = File::open(path.path()).expect("a capture");
+    let cut = OpenOptions::new().write(true).open(path.path()).expect("the same");
+    let mut packets = 0;
+    let account = file.each(&mut |packet| {
+        if packets == 0 {
+            cut.set_len(left).expect("cut");
+        }
+        assert!(!packet.bytes.is_empty(), "what is not there is no packet");
+        packets += 1;
+    });
+    let account = account.expect("what was there");
+    assert_eq!(account.packets, packets);
+    account
+}
+
+#[test]
+fn a_file_that_is_cut_off_while_it_is_mapped_ends_there_and_not_the_process() {
+    let length = long().len() as u64;
+    let record = (length - 24) / 20_000;
+    for left in [0, 1, 5_000, 8_192, length / 2, length - 1] {
+        let account = read_while_cut(left);
+        // The one that the cut goes through may be told of, with zeros where it was; none that lay behind it is.
+        let begun = left.saturating_sub(24).div_ceil(record).max(1);
+        assert!(account.packets <= begun && account.end == End::CutOff, "{left}: {account:?}");
+    }
+}
+
+#[test]
+fn more_files_than_can_be_mapped_are_read() {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(path.path(), long()).expect("written");
+    let files: Vec<File> = (0..70).map(|_| File::open(path.path()).expect("a capture")).collect();
+    for mut file in files {
+        assert_eq!(file.each(&mut |_| {}).expect("read").packets, 20_000);
+    }
+}
+
+#[test]
+fn a_fault_in_another_mapping_still_ends_the_process() {
+    let myself = std::env::current_exe().expect("this program");
+    let run = Command::new(myself).args(["--ignored", "--exact", "faults_in_another_mapping"]).output();
+    let status = run.expect("a child").status;
+    assert_eq!(status.signal(), Some(nix::libc::SIGBUS), "{status}");
+}
+
+#[test]
+#[ignore = "ends the process, for the test that runs it"]
+#[allow(unsafe_code)] // There is no mapping a file without.
+fn faults_in_another_mapping() {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(path.path(), long()).expect("written");
+    let _watched = File::open(path.path()).expect("a capture");
+    let another = tempfile::tempfile().expect("a file");
+    another.set_len(1 << 16).expect("room");
+    // SAFETY: nobody else has the file; that it is cut off is what this is for.
+    let bytes = unsafe { memmap2::Mmap::map(&another) }.expect("a mapping");
+    another.set_len(0).expect("cut");
+    assert_eq!(bytes[1 << 15], 0);
+}
+
+#[test]
+fn a_file_that_grows_meanwhile_is_read_to_its_new_end() {
+    let path = tempfile::NamedTempFile::new().expect("a file");
+    let whole = long();
+    std::fs::write(path.path(), &whole[..whole.len() / 2]).expect("written");
+    let mut file = File::open(path.path()).expect("a capture");
+    std::fs::write(path.path(), &whole).expect("written");
+    assert_eq!(file.each(&mut |_| {}).expect("read").packets, 20_000);
 }
 
 #[test]

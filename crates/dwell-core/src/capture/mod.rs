@@ -8,8 +8,10 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod snoop;
+mod source;
 
 pub use error::ReadError;
 pub(crate) use link::Framing;
 pub use link::LinkType;
 pub use reader::{Captured, Reader, each_packet};
+pub use source::{Blocks, Source};

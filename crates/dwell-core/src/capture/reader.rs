@@ -1,15 +1,12 @@
 //! The packets of a capture, one after the other.
 
 use super::format::{Format, Found, Record, START};
+use super::source::{Blocks, Source};
 use super::{LinkType, ReadError};
 use std::io::{self, Read};
 
 /// A record is at most so long.
 pub(super) const LARGEST_RECORD: usize = 1 << 24;
-
-/// What is read at once: enough for a call to the operating system to count for nothing, and little enough to stay in
-/// a core's own cache beside the tables of those who look at the packets.
-const BLOCK: usize = 1 << 17;
 
 /// A packet as a capture holds it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -24,43 +21,42 @@ pub struct Captured<'a> {
     pub length: u32,
 }
 
-/// Reads a capture. One and the same reader takes every format, and every source of bytes: in blocks, so that a file
-/// that shrinks meanwhile is cut off, where a mapped one would end the process.
+/// Reads a capture. One and the same reader takes every format, and every source of bytes.
 #[derive(Debug)]
-pub struct Reader<R> {
-    from: R,
+pub struct Reader<S> {
+    from: S,
     format: Format,
-    buffer: Vec<u8>,
-    /// What of the buffer is still to be read.
+    /// Where in the source's window begins what is still to be read.
     start: usize,
-    end: usize,
     /// Where the packet is that was found last.
     found: Found,
     whole: usize,
-    /// Nothing follows what the buffer holds; if it was the source that failed, how.
+    /// Nothing follows what the window holds; if it was the source that failed, how.
     ended: Option<Result<(), io::ErrorKind>>,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> Reader<Blocks<R>> {
     /// Reads the header of a capture.
     ///
     /// # Errors
     /// If it cannot be read, or is of no format that is known here.
     pub fn new(from: R) -> Result<Self, ReadError> {
-        let mut reader = Self {
-            from,
-            format: Format::default(),
-            buffer: vec![0; BLOCK],
-            start: 0,
-            end: 0,
-            found: Found::default(),
-            whole: 0,
-            ended: None,
-        };
+        Self::of(Blocks::of(from))
+    }
+}
+
+impl<S: Source> Reader<S> {
+    /// Reads the header of a capture from any source.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of no format that is known here.
+    pub fn of(from: S) -> Result<Self, ReadError> {
+        let (format, found) = (Format::default(), Found::default());
+        let mut reader = Self { from, format, start: 0, found, whole: 0, ended: None };
         let mut refused = ReadError::NoCapture;
         for enough in START {
             reader.refill(enough)?;
-            match Format::of(&reader.buffer[..reader.end]) {
+            match Format::of(reader.from.window()) {
                 Ok((format, header)) => {
                     (reader.format, reader.start) = (format, header);
                     return Ok(reader);
@@ -99,14 +95,14 @@ impl<R: Read> Reader<R> {
 
     #[inline(always)]
     fn at(&self, Found { at, link, from, to, length }: Found) -> Captured<'_> {
-        Captured { at, link, bytes: &self.buffer[from..to], length }
+        Captured { at, link, bytes: &self.from.window()[from..to], length }
     }
 
     /// Where the next packet is. What is found goes from hand to hand and not by way of memory: from there it comes late.
     #[inline(always)]
     fn find(&mut self) -> Result<Option<Found>, ReadError> {
         loop {
-            let bytes = &self.buffer[self.start..self.end];
+            let bytes = &self.from.window()[self.start..];
             let next = match &mut self.format {
                 Format::Pcap(pcap) => {
                     let record = pcap.record(bytes);
@@ -127,8 +123,13 @@ impl<R: Read> Reader<R> {
     #[inline(always)]
     fn pass(&mut self, record: Record) -> Option<Result<Option<Found>, ReadError>> {
         match record {
+            // Of a source that was cut off the rest is 0, which looks like packets of no bytes.
+            Record::Packet(found, _) if found.from == found.to && self.from.is_cut_off() => {
+                Some(Err(ReadError::CutOff { whole: self.whole }))
+            }
             Record::Packet(found, length) => {
                 let from = self.start;
+                self.from.foresee(from);
                 self.start += length;
                 self.whole += 1;
                 Some(Ok(Some(Found { from: from + found.from, to: from + found.to, ..found })))
@@ -143,6 +144,7 @@ impl<R: Read> Reader<R> {
                 self.whole += 1;
                 Some(Err(ReadError::Timeless { number: self.whole }))
             }
+            Record::Damaged if self.from.is_cut_off() => Some(Err(ReadError::CutOff { whole: self.whole })),
             Record::Damaged => Some(Err(ReadError::Damaged { whole: self.whole })),
         }
     }
@@ -163,23 +165,18 @@ impl<R: Read> Reader<R> {
         self.whole
     }
 
-    /// Reads until `length` bytes are there; `false` when there are no more.
+    /// Goes on until `length` bytes are there; `false` when there are no more.
     fn refill(&mut self, length: usize) -> Result<bool, ReadError> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
-        if self.buffer.len() < length {
-            self.buffer.resize(length.next_power_of_two(), 0);
-        }
-        while self.end < length && self.ended.is_none() {
-            match self.from.read(&mut self.buffer[self.end..]) {
-                Ok(0) => self.ended = Some(Ok(())),
-                Ok(more) => self.end += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+        if self.ended.is_none() {
+            let passed = std::mem::take(&mut self.start);
+            match self.from.slide(passed, length) {
+                Ok(true) => {}
+                Ok(false) => self.ended = Some(Ok(())),
                 Err(error) if is_cut(error.kind()) => self.ended = Some(Err(error.kind())),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(self.end >= length)
+        Ok(self.from.window().len() - self.start >= length)
     }
 
     /// Why there is no next packet.
@@ -187,7 +184,7 @@ impl<R: Read> Reader<R> {
         let whole = self.whole;
         match self.ended {
             Some(Err(kind)) => Err(self.torn(kind)),
-            _ if self.start < self.end => Err(ReadError::CutOff { whole }),
+            _ if self.start < self.from.window().len() => Err(ReadError::CutOff { whole }),
             _ => Ok(None),
         }
     }

@@ -1,13 +1,13 @@
 //! A capture file.
 
-use super::packed::unpacked;
+use super::bytes::Bytes;
 use dwell_core::capture::{Captured, ReadError, Reader};
 use std::io::{self, Read};
 use std::path::Path;
 
 /// A capture file of any format, packed with gzip or zstd or not at all.
 pub struct File {
-    reader: Reader<Box<dyn Read + Send>>,
+    reader: Reader<Bytes>,
     timeless: u64,
 }
 
@@ -46,7 +46,7 @@ impl File {
         if file.metadata()?.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
         }
-        Self::of(file)
+        Ok(Self { reader: Reader::of(Bytes::of_file(file)?)?, timeless: 0 })
     }
 
     /// A capture out of any source of bytes.
@@ -54,7 +54,7 @@ impl File {
     /// # Errors
     /// If it cannot be read, or is no capture.
     pub fn of(from: impl Read + Send + 'static) -> Result<Self, ReadError> {
-        Ok(Self { reader: Reader::new(unpacked(from)?)?, timeless: 0 })
+        Ok(Self { reader: Reader::of(Bytes::of(from)?)?, timeless: 0 })
     }
 
     /// Calls `take` with each packet, and tells how far it came: what is cut off or damaged is good up to there.

@@ -7,15 +7,18 @@ use zstd::stream::read::Decoder;
 /// What is read of a packed file at once.
 const BLOCK: usize = 1 << 16;
 
+/// Whether a capture that begins so is to be unpacked: with gzip; with zstd, by a frame, or by one that is to be skipped,
+/// as parallel packers write them first.
+pub(super) const fn is_packed(start: &[u8]) -> bool {
+    matches!(start, [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
 /// The bytes of a capture, unpacked if its first bytes tell that it is packed with gzip or zstd.
 pub(super) fn unpacked(from: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut from = BufReader::with_capacity(BLOCK, from);
     Ok(match from.fill_buf()? {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(from)),
-        // A frame, or one that is to be skipped, as parallel packers write them first.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            Box::new(Torn(Decoder::with_buffer(from)?))
-        }
+        start if is_packed(start) => Box::new(Torn(Decoder::with_buffer(from)?)),
         // Reads of more than the buffer holds go past it.
         _ => Box::new(from),
     })

@@ -1,6 +1,6 @@
 //! The blocks of a ring: the kernel fills one while another is read.
 
-use super::mapped::Mapped;
+use crate::capture::mapped::Mapped;
 use nix::libc::{TP_STATUS_KERNEL, TP_STATUS_USER, tpacket_block_desc, tpacket_hdr_v1, tpacket3_hdr};
 use std::mem::offset_of;
 use std::slice;

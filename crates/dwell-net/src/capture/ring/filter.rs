@@ -1,7 +1,7 @@
 //! The kernel's part: which packets pass to the rings, and to which.
 
-use super::mapped::Mapped;
 use super::{Filtered, Wanted};
+use crate::capture::mapped::Mapped;
 use libbpf_rs::{MapCore as _, Object, ObjectBuilder, ProgramType};
 use nix::sys::mman::ProtFlags;
 use std::ffi::OsStr;
@@ -38,7 +38,7 @@ impl Filter {
         let object = open.load().map_err(told)?;
         let map = object.maps().find(|map| map.name() == OsStr::new("counted"));
         let map = map.ok_or_else(|| io::Error::other("the programs do not count"))?;
-        let counted = Mapped::new(map.as_fd(), CORES * LINE, ProtFlags::PROT_READ)?;
+        let counted = Mapped::shared(map.as_fd(), CORES * LINE, ProtFlags::PROT_READ)?;
         Ok(Self { object, counted })
     }
 

@@ -13,7 +13,6 @@
 mod blocks;
 mod error;
 mod filter;
-mod mapped;
 mod socket;
 
 pub use error::RingError;

@@ -1,8 +1,8 @@
 //! A packet socket with a ring, on an interface.
 
 use super::blocks::{BLOCK, BLOCKS, Blocks};
-use super::mapped::Mapped;
 use super::{RingConfig, RingError, Stamping};
+use crate::capture::mapped::Mapped;
 use crate::interface::Interface;
 use dwell_core::capture::LinkType;
 use nix::errno::Errno;
@@ -99,7 +99,7 @@ pub(super) fn open(name: &str, config: &RingConfig) -> Result<(OwnedFd, Blocks, 
             tp_feature_req_word: 0,
         };
         setsockopt(&fd, option::RxRing, &request)?;
-        let memory = Mapped::new(&fd, BLOCK * BLOCKS, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE)?;
+        let memory = Mapped::shared(&fd, BLOCK * BLOCKS, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE)?;
         refuse_all(&fd)?;
         bind(&fd, index)?;
         Ok(memory)
