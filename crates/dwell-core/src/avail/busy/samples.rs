@@ -93,7 +93,7 @@ impl Samples {
     /// L / C, where packets show it: where bursts come faster than the link serves them.
     pub(super) fn own(&self) -> Option<Known> {
         let made = self.made()?;
-        unparted(&self.gaps).filter(|(own, _)| made * SPREAD < *own)
+        unparted(&self.gaps, self.burst()? - made).filter(|(own, _)| made * SPREAD < *own)
     }
 
     /// What a packet takes of the link, as far as is known: at most what bursts come apart.
