@@ -1,7 +1,7 @@
 //! The tracker of handshakes, judged by what really was.
 
 use dwell_core::tcp::{Limits, Tracker};
-use dwell_sim::passing::{Judge, Population, Told};
+use dwell_sim::passing::{Judge, Population, Told, Wrong};
 
 fn assert_judged(judge: &Judge) {
     for ((label, half), tally) in judge.tallies() {
@@ -42,6 +42,29 @@ fn a_flood_that_takes_all_places_makes_nothing_wrong() {
         Population { connections: 65_000, flood: 1_000_000, rate: 20_000, data: 2, ..Population::default() };
     for seed in [1, 2] {
         Population { seed, ..all }.judged().iter().for_each(assert_judged);
+    }
+}
+
+/// Little room, so that much is forgotten at every stage. Where ports are used again, a handshake may be told a second time,
+/// without a value: the connection before it is forgotten too.
+#[test]
+fn what_finds_no_room_makes_no_value_wrong() {
+    for seed in 1..=20 {
+        for handshakes in [8, 64, 512] {
+            let limits = Limits { handshakes, ..Limits::default() };
+            let flood = 8_000 * (seed % 2) as u32;
+            let population =
+                Population { connections: 2_000, probes: 2, flood, seed, data: 2, ..Population::default() };
+            for judge in population.judged_within(limits) {
+                let wrong = judge.wrong().iter().filter(|wrong| !matches!(wrong, Wrong::Twice(_)));
+                assert_eq!(
+                    wrong.collect::<Vec<_>>(),
+                    Vec::<&Wrong>::new(),
+                    "seed {seed}, room for {handshakes}"
+                );
+                assert!(judge.all("total").knowable > 0);
+            }
+        }
     }
 }
 

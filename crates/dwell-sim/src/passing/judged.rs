@@ -7,8 +7,13 @@ impl Population {
     /// What the tracker says at each probe, judged.
     #[must_use]
     pub fn judged(self) -> Vec<Judge> {
-        let mut probes: Vec<_> =
-            (0..self.probes).map(|_| (Tracker::new(Limits::default()), Judge::default())).collect();
+        self.judged_within(Limits::default())
+    }
+
+    /// The same of a tracker with these limits.
+    #[must_use]
+    pub fn judged_within(self, limits: Limits) -> Vec<Judge> {
+        let mut probes: Vec<_> = (0..self.probes).map(|_| (Tracker::new(limits), Judge::default())).collect();
         let mut said: Vec<Handshake> = Vec::new();
         for told in self.passings() {
             match told {

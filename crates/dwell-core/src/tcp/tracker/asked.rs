@@ -89,6 +89,11 @@ impl Asked {
         self.forgotten = true;
     }
 
+    /// Whether one before it may have been forgotten.
+    pub(super) const fn is_after_forgotten(&self) -> bool {
+        self.forgotten
+    }
+
     /// Whether `segment` is the newest once more, seen twice and sent once.
     pub(super) fn is_copy(&self, segment: &Segment) -> bool {
         let value = segment.options.timestamps.map(|stamps| stamps.value);
@@ -126,6 +131,11 @@ impl Asked {
         self.telling = false;
         self.count = self.count.saturating_add(1);
         self.repeated = true;
+    }
+
+    /// The only one that passed, after its answer.
+    pub(super) fn late(&mut self, segment: &Segment) {
+        *self = Self { forgotten: self.forgotten, ..Self::once(segment) };
     }
 
     /// Asked anew, by a segment with another number: those before it are not repeated by it, but count.

@@ -40,6 +40,9 @@ use table::{Class, Place, Table};
 /// sender's time-out, so that what comes was not sent again.
 const HOLD: Nanos = Nanos::from_millis(200);
 
+/// So many that are over are known at least, however little room there is for those in progress.
+const FEWEST_OVER: usize = 4_096;
+
 /// Finds the handshakes among segments.
 #[derive(Debug)]
 pub struct Tracker {
@@ -59,7 +62,7 @@ impl Tracker {
     pub fn new(limits: Limits) -> Self {
         Self {
             table: Table::new(limits.handshakes),
-            over: Over::new(limits.handshakes),
+            over: Over::new(limits.handshakes.max(FEWEST_OVER)),
             parked: Parked::new(limits.handshakes),
             forgotten: Forgotten::new(limits.handshakes, limits.patience),
             patience: limits.patience,
@@ -189,19 +192,32 @@ impl Tracker {
         segment: &Segment,
         take: &mut dyn FnMut(Handshake),
     ) -> Option<Place> {
-        let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
-        let opened = self.opened(flow, &syn);
+        let opened = self.unparked(flow, segment)?;
         self.keep(flow, opened, Class::Unanswered, take);
-        self.table.find(flow, &syn.from, &syn.to)
+        self.table.find(flow, &segment.from, &segment.to)
+    }
+
+    /// Begun by the SYN that had to give way before this segment, which repeats or answers it.
+    fn unparked(&mut self, flow: FlowHash, segment: &Segment) -> Option<Progress> {
+        let syn = self.parked.take(flow, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
+        Some(self.opened(flow, &syn))
     }
 
     /// Begun by a SYN: the first, unless one of its flow has been forgotten.
     fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
-        let mut progress = Progress::opened(syn);
-        if self.forgotten.has(flow, syn.sequence, syn.at) {
-            progress.syns.note_forgotten();
+        self.unless_forgotten(flow, Progress::opened(syn))
+    }
+
+    /// Begun by a SYN/ACK, whose SYN did not pass or has been forgotten.
+    fn stray(&self, flow: FlowHash, answer: &Segment) -> Progress {
+        self.unless_forgotten(flow, Progress::stray(answer))
+    }
+
+    fn unless_forgotten(&self, flow: FlowHash, mut begun: Progress) -> Progress {
+        if self.forgotten.has(flow, begun.isn_client, begun.begun()) {
+            begun.syns.note_forgotten();
         }
-        progress
+        begun
     }
 
     fn give_up(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
@@ -261,8 +277,14 @@ impl Tracker {
 
     fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
+            if self.is_over(place) {
+                // What it waited for may contradict it. What comes late from it is to be known as such.
+                self.table.at_mut(place).skewed = true;
+                let handshake = self.held(place);
+                self.tell(place, handshake, take);
+                continue;
+            }
             match self.table.class(place) {
-                _ if self.is_over(place) => {}
                 Class::Unanswered => {
                     self.counts.evicted_unanswered += 1;
                     if let Some((flow, isn)) = self.parked.keep(self.table.flow(place), self.table.at(place))

@@ -1,6 +1,6 @@
 //! What begins a handshake: SYN and SYN/ACK.
 
-use super::super::{Flag, FlowHash, Handshake, Segment};
+use super::super::{Flag, FlowHash, Handshake, Segment, TcpFlags};
 use super::Tracker;
 use super::ended::Ended;
 use super::progress::{Progress, echo};
@@ -32,7 +32,7 @@ impl Tracker {
             } else if progress.has(Flag::SimultaneousOpen) && progress.isn_server == syn.sequence {
                 self.counts.late += 1;
             } else {
-                self.replace(place, Progress::opened(syn), Class::Unanswered, take);
+                self.another(place, flow, syn, take);
             }
             return;
         }
@@ -50,7 +50,7 @@ impl Tracker {
             // A host that has given its ports to another connection repeats no SYN of the one before: this one is late.
             _ if progress.previous == Some(syn.sequence) => self.counts.late += 1,
             _ if syn.sequence != progress.isn_client => {
-                self.replace(place, Progress::opened(syn), Class::Unanswered, take);
+                self.another(place, flow, syn, take);
             }
             _ if progress.syns.is_copy(syn) => {
                 progress.mirrored = true;
@@ -82,7 +82,7 @@ impl Tracker {
         take: &mut dyn FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            let stray = (Progress::stray(answer), Class::Stray);
+            let stray = (self.stray(flow, answer), Class::Stray);
             let is_stray = self.begin(flow, answer, Ended::has_answer, stray, take);
             self.counts.stray_syn_acks += u64::from(is_stray);
             return;
@@ -110,7 +110,7 @@ impl Tracker {
                 self.counts.wrong_acknowledgments += 1;
             } else if class == Class::Stray {
                 self.counts.stray_syn_acks += 1;
-                self.replace(place, Progress::stray(answer), Class::Stray, take);
+                self.another(place, flow, answer, take);
             } else {
                 progress.foreign = Some(answer.acknowledgment);
                 self.counts.wrong_acknowledgments += 1;
@@ -214,6 +214,23 @@ impl Tracker {
         }
         self.keep(flow, begun, class, take);
         true
+    }
+
+    /// A SYN or SYN/ACK of another connection between the same ports, whose SYN may have had to give way.
+    fn another(&mut self, place: Place, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+        let is_answer = segment.flags.has(TcpFlags::ACK);
+        if let Some(opened) = self.unparked(flow, segment) {
+            self.replace(place, opened, Class::Unanswered, take);
+            let place = self.table.find(flow, &segment.from, &segment.to);
+            match is_answer {
+                true => self.answer(place, flow, segment, take),
+                false => self.open(place, flow, segment, take),
+            }
+        } else if is_answer {
+            self.replace(place, self.stray(flow, segment), Class::Stray, take);
+        } else {
+            self.replace(place, self.opened(flow, segment), Class::Unanswered, take);
+        }
     }
 
     /// Another connection between the same ports.

@@ -59,8 +59,14 @@ impl Progress {
         ended.answer_missed |= which == Which::Unseen;
         // It refuses one before that, or one direction reaches the probe late.
         ended.skewed |= ended.answers.last().is_some_and(|last| at < last);
-        let is_doubtful = ended.doubtful && !ended.answers.is_named(echo);
+        let is_doubtful = ended.doubtful && !ended.answers.is_named(echo) || ended.may_have_missed();
         ended.handshake(Ending::Refused, if is_doubtful { Half::Unknown } else { bound })
+    }
+
+    /// Whether a client's segment may answer a SYN/ACK that was not heard, or is forgotten: what would show it has been
+    /// forgotten with the SYN. That it names the one that passed proves nothing, for two within a tick bear the same stamp.
+    const fn may_have_missed(&self) -> bool {
+        self.answers.count() > 0 && self.syns.is_after_forgotten()
     }
 
     /// The handshake, which this segment of the client's ended.
@@ -76,7 +82,9 @@ impl Progress {
         let is_doubtful = ended.answers.count() > 0 && ended.doubtful && !asked.is_named(third.echo);
         // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
         let may_be_later = ended.answers.count() == 0 && ended.has_syn_data();
+        let may_be_missed = ended.may_have_missed();
         let half = match asked.since(which, third.at) {
+            _ if may_be_missed => Half::Unknown,
             _ if ended.server_heard && ended.answers.count() == 0 => Half::Unknown,
             _ if third.what != What::Ack && is_doubtful => Half::Unknown,
             Half::AtMost(_) if ended.uncaused && is_doubtful => Half::Unknown,

@@ -212,7 +212,7 @@ impl Progress {
         self.syn_data = data(syn);
         self.syn_data_taken = self.isn_client.wrapping_sub(syn.sequence) as u16;
         self.isn_client = syn.sequence;
-        self.syns = Asked::once(syn);
+        self.syns.late(syn);
         self.judge_again();
         self.deaf |= self.syns.names_unseen(self.answer_echo);
     }
