@@ -8,6 +8,10 @@ use std::ops::RangeInclusive;
 /// Errors of two stamps that are tried, as shares of a full packet's time: the sharpest crowd counts.
 const ERRORS: [f64; 7] = [0.0, 0.002, 0.006, 0.02, 0.06, 0.2, 0.5];
 
+/// Behind a bucket no smaller error is tried: packets leave when its timer comes, in the same beat train by train, and what
+/// repeats is not the link's for that.
+const BEAT: f64 = 0.06;
+
 /// No crowd is sharper than this.
 const SHARPEST: f64 = 0.003;
 
@@ -57,7 +61,8 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
     let least = runs.held / 2.0 + tick;
     let tried = weighed.len().min(CANDIDATES);
     let mut found = None;
-    for share in ERRORS {
+    let no_less = if runs.is_of_bucket { BEAT } else { 0.0 };
+    for share in ERRORS.into_iter().filter(|share| *share >= no_less) {
         let error = least + share * runs.floor * packet;
         let score =
             |middle: f64| weighed.iter().map(|(weight, run)| weight * near(run, middle, error)).sum::<f64>();
@@ -85,7 +90,9 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
     // Lumps leave half a packet's time open at the ends of a run, and all alike where a NIC's period keeps time with packets.
     let inside = || weighed.iter().map(|(weight, run)| (weight * near(run, middle, error), run.lasting));
     let lasting = inside().map(|(weight, lasting)| weight * lasting).sum::<f64>() / score;
-    let off = slope.value * runs.held / 2.0 / lasting;
+    // And a bucket's timer one of its beat, in each train anew.
+    let beat = if runs.is_of_bucket { error / (sums.len() as f64).sqrt() } else { 0.0 };
+    let off = slope.value * (runs.held / 2.0 + beat) / lasting;
     let slope = Estimate { low: slope.low - off, high: slope.high + off, ..slope };
     Some(Crowd { slope, share: score / total, trains: sums.len() })
 }

@@ -72,6 +72,9 @@ const SIZES: [f64; 7] = [1.0, 0.77, 0.56, 0.37, 0.23, 0.13, 0.08];
 /// that fill a link to four fifths, in step, leave gaps of a quarter of a packet.
 const LARGE: usize = 4;
 
+/// So many tell of a token bucket's link: of smaller ones the bucket takes several at a time, whenever its timer is late.
+const WIDE: usize = 3;
+
 /// The method.
 #[derive(Clone, Debug)]
 pub struct SparedRuns {

@@ -51,8 +51,10 @@ impl SparedRuns {
             return self.test(pace);
         }
         let lump = lump(self.full(), pace);
-        // Small packets are soon sent, and of each size one first packet at least should not have waited.
-        let (sent, often) = if self.rounds > 2 && lump <= LUMPY { (SIZES.len(), 2) } else { (LARGE, 1) };
+        // Small packets are soon sent, and of each size one first packet at least should not have waited. Of a bucket they tell
+        // nothing.
+        let small = self.rounds > 2 && lump <= LUMPY && self.basis().1 == 0.0;
+        let (sent, often) = if small { (SIZES.len(), 2) } else { (LARGE, 1) };
         // Where sizes do not agree the first packets may be a bucket's: then there must be others.
         let agrees = || self.agreement(&self.link_sizes(), 0.0).1 >= AGREEING;
         let spill = SPILL / SIZES[LARGE - 1];
@@ -98,11 +100,11 @@ impl SparedRuns {
     }
 
     fn sure(&self) -> bool {
-        let sizes = self.link_sizes();
-        let Some(crowd) = self.crowd(&sizes, 0.0) else { return false };
+        let (sizes, without) = self.basis();
+        let Some(crowd) = self.crowd(&sizes, without) else { return false };
         let (middle, reach) = (crowd.slope.value, SURE * crowd.slope.value);
         let of_one =
-            |size| self.crowd(&[size], 0.0).is_some_and(|one| (one.slope.value - middle).abs() < reach);
+            |size| self.crowd(&[size], without).is_some_and(|one| (one.slope.value - middle).abs() < reach);
         crowd.share > 0.5
             && crowd.slope.half_width() < reach
             && sizes.len() > 1

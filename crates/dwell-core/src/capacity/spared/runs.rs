@@ -39,6 +39,8 @@ pub(super) struct Runs {
     pub(super) held: f64,
     /// Trains that were looked at.
     pub(super) trains: usize,
+    /// The first packets are left out, because a bucket let them pass.
+    pub(super) is_of_bucket: bool,
 }
 
 /// Packets that come so much closer than the pace came at once.
@@ -46,6 +48,9 @@ const TOGETHER: f64 = 0.1;
 
 /// Lumps of more packets than this, at the mean, are a NIC's.
 pub(super) const LUMPY: f64 = 1.1;
+
+/// Of so many sizes no single one tells how soon packets can come.
+const ENOUGH: usize = 3;
 
 /// Runs have these lengths, counted in points.
 const STRIDES: [usize; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
@@ -68,7 +73,7 @@ impl Runs {
     /// Of trains of the given sizes, all of which the same link sets the pace of, without the first packets of each: those
     /// that take so many bits.
     pub(super) fn of(trains: &[Seen], sizes: &[Bytes], without: f64) -> Option<Self> {
-        let drift = drift(trains);
+        let (drift, is_of_bucket) = (drift(trains), without > 0.0);
         let groups: Vec<Group> =
             sizes.iter().filter_map(|size| Group::of(trains, *size, drift, without)).collect();
         // A first packet that waited nowhere takes a time that is linear in its size: what few sizes met, all share.
@@ -77,12 +82,17 @@ impl Runs {
             .map(|group| (group.bits, group.first))
             .filter(|first| first.1.is_finite())
             .collect();
-        let base = line_under(&firsts).filter(|_| without == 0.0);
+        let base = line_under(&firsts).filter(|_| !is_of_bucket);
         let lines: Vec<Option<Line>> = groups.iter().map(|group| group.line(base)).collect();
         let slopes = groups.iter().zip(&lines).filter_map(|(group, line)| Some((*line)?.slope / group.bits));
-        let floor = slopes.fold(f64::INFINITY, f64::min);
+        let mut slopes: Vec<f64> = slopes.collect();
+        slopes.sort_by(f64::total_cmp);
+        // Behind a bucket a train's first packet may come late, and those behind it at once. And one size alone that comes
+        // before the others' time tells of a bucket, not of the link.
+        let place = if is_of_bucket { slopes.len() / 2 } else { usize::from(slopes.len() >= ENOUGH) };
+        let floor = slopes.get(place).copied().unwrap_or(f64::INFINITY);
         let held = groups.iter().map(|group| group.held).fold(0.0, f64::max);
-        let mut all = Self { floor, held, trains: trains.len(), runs: Vec::new() };
+        let mut all = Self { floor, held, trains: trains.len(), is_of_bucket, runs: Vec::new() };
         for (group, line) in groups.iter().zip(lines) {
             let Some(line) = line else { continue };
             for (train, points) in &group.points {
@@ -138,8 +148,6 @@ impl Group {
         let bits = of_size().next()?.1.bits();
         let lumpy = lump(of_size().map(|(_, train)| train), pace) > LUMPY;
         let together = if lumpy { TOGETHER * pace } else { -1.0 };
-        // Nothing follows the last packet of a train: how long it was held, nobody knows.
-        let last = usize::from(lumpy);
         let skipped = (without / bits).ceil() as usize;
         let straight = |at: f64| {
             move |point: Point| {
@@ -149,7 +157,9 @@ impl Group {
         let points: Vec<(usize, Vec<Point>)> = of_size()
             .map(|(place, train)| {
                 let mut points = train.points(together);
-                points.truncate(points.len() - last);
+                // Nothing follows the last packet of a train. How long a NIC held it nobody knows; and a kernel that has a timer
+                // to set for the next one stamps those before it later, by several microseconds.
+                points.truncate(points.len() - 1);
                 (place, points.into_iter().filter_map(straight(train.at)).collect())
             })
             .collect();

@@ -1,14 +1,14 @@
 //! What the crowds say of the path.
 
-use super::SparedRuns;
 use super::crowd::{Crowd, crowd};
 use super::rounds::{SLOWER, SURE};
-use super::runs::{Runs, pace};
+use super::runs::{LUMPY, Runs, lump, pace};
+use super::{SparedRuns, WIDE};
 use crate::avail::stream::occupied;
 use crate::capacity::CLOCK_RATE_DOUBT;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
-use crate::stats::quantile::{mean, standard_deviation};
+use crate::stats::quantile::{mean, quantile, standard_deviation};
 use crate::unit::{BitRate, Bytes};
 
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
@@ -24,8 +24,14 @@ const STRAIN: f64 = 0.01;
 const AGREE: f64 = 0.02;
 pub(super) const AGREEING: usize = 3;
 
+/// So large a share of gaps have nothing in them.
+const SOON: f64 = 0.02;
+
 /// Without what a bucket lets pass, sizes differ by less than this share of what they differ by with it.
 const NEARER: f64 = 0.5;
+
+/// Trains of a crowd, at least.
+const FEWEST: usize = 5;
 
 /// A bucket that a kernel's timer needs holds no more than so many full packets.
 pub(super) const SPILL: f64 = 4.0;
@@ -76,26 +82,73 @@ impl SparedRuns {
         (alone, agree)
     }
 
+    /// The sizes that tell of the link, and how many bits of each train are left out.
+    pub(super) fn basis(&self) -> (Vec<Bytes>, f64) {
+        let sizes = self.link_sizes();
+        let without = self.spilled(&sizes);
+        if without > 0.0 { (self.wide(&sizes), without) } else { (sizes, without) }
+    }
+
+    /// Of these sizes the largest ones.
+    fn wide(&self, sizes: &[Bytes]) -> Vec<Bytes> {
+        let mut wide = self.sizes();
+        wide.truncate(WIDE);
+        sizes.iter().filter(|size| wide.contains(size)).copied().collect()
+    }
+
     /// How many bits of each train are best left out: those that a token bucket lets pass are no measure of what fills it.
-    /// There small packets pass several at a time, so sizes agree far better without the first.
     fn spilled(&self, sizes: &[Bytes]) -> f64 {
+        let wide = self.wide(sizes);
+        let small: Vec<Bytes> = sizes.iter().filter(|size| !wide.contains(size)).copied().collect();
         let without = SPILL * occupied(self.facts.max_size);
-        let (alone, agree) = self.agreement(sizes, 0.0);
-        let apart = |alone: &[f64]| {
+        let is_bucket = || {
+            if small.len() >= AGREEING {
+                self.is_host(&small)
+            } else {
+                self.is_lumpy() && self.is_nearer(&wide, without)
+            }
+        };
+        if self.agreement(sizes, 0.0).1 < AGREEING && is_bucket() { without } else { 0.0 }
+    }
+
+    /// Whether the smallest packets follow each other no sooner than others of these, as they would behind any link: of
+    /// small ones a bucket lets several pass at a time, each as soon as a host can.
+    fn is_host(&self, small: &[Bytes]) -> bool {
+        let Some((smallest, larger)) = small.split_last() else { return false };
+        let Some(least) = self.least_gap(*smallest) else { return false };
+        larger.iter().any(|size| {
+            let less = 1.0 - occupied(*smallest) / occupied(*size);
+            self.least_gap(*size).is_some_and(|gap| least > gap * (1.0 - SHRINKS * less))
+        })
+    }
+
+    /// Whether sizes agree far better without the first packets. Where packets come in lumps, small ones are not sent.
+    fn is_nearer(&self, sizes: &[Bytes], without: f64) -> bool {
+        let apart = |without: f64| {
+            let alone = self.agreement(sizes, without).0;
             let most = alone.iter().copied().fold(0.0, f64::max);
             let least = alone.iter().copied().fold(f64::INFINITY, f64::min);
             if alone.len() == sizes.len() { most / least - 1.0 } else { f64::INFINITY }
         };
-        let nearer = || apart(&self.agreement(sizes, without).0) < NEARER * apart(&alone);
-        if agree < AGREEING && nearer() { without } else { 0.0 }
+        apart(without) < NEARER * apart(0.0)
+    }
+
+    fn is_lumpy(&self) -> bool {
+        pace(self.full()).is_some_and(|pace| lump(self.full(), pace) > LUMPY)
+    }
+
+    /// How soon packets of a size follow each other where nothing is between them, nanoseconds.
+    fn least_gap(&self, size: Bytes) -> Option<f64> {
+        let trains = self.trains.iter().filter(|train| train.size == size);
+        let gaps = trains.flat_map(|train| train.came.windows(2).map(|two| two[1] - two[0]));
+        quantile(&gaps.collect::<Vec<_>>(), SOON)
     }
 
     pub(super) fn verdict(&self) -> Report {
         let captured = self.trains.iter().all(|train| train.vantage == Vantage::Capture);
         let stamps = if captured { Vantage::Capture } else { Vantage::Application };
         let mut report = Report::new(Self::NAME, stamps);
-        let sizes = self.link_sizes();
-        let without = self.spilled(&sizes);
+        let (sizes, without) = self.basis();
         let Some(found) = self.crowd(&sizes, without) else {
             let why = if self.trains.is_empty() {
                 "no train came through"
@@ -113,7 +166,7 @@ impl SparedRuns {
             );
             return report.with(Quantity::NarrowLinkCapacity, finding);
         }
-        if found.share < CLEAR || found.trains < 5 {
+        if found.share < CLEAR || found.trains < FEWEST {
             report.warnings.push(format!(
                 "few runs of packets were spared by cross traffic ({:.0} % of their weight, in {} trains): measure again",
                 found.share * 100.0,
