@@ -15,6 +15,8 @@
 //! others get into every long run. So where the lumps have a period, that serves as a ruler for short trains (`ruler`);
 //! where none is found, trains a little slower than what was found must pass as they were sent.
 
+#[cfg(test)]
+mod bucket_tests;
 mod crest;
 mod crowd;
 mod heard;
