@@ -2,6 +2,7 @@
 
 use dwell_core::tcp::{Limits, Tracker};
 use dwell_sim::passing::{Judge, Population, Told, Wrong};
+use std::collections::HashMap;
 
 fn assert_judged(judge: &Judge) {
     for ((label, half), tally) in judge.tallies() {
@@ -42,6 +43,51 @@ fn a_flood_that_takes_all_places_makes_nothing_wrong() {
         Population { connections: 65_000, flood: 1_000_000, rate: 20_000, data: 2, ..Population::default() };
     for seed in [1, 2] {
         Population { seed, ..all }.judged().iter().for_each(assert_judged);
+    }
+}
+
+/// The figures of the README: `cargo test --release -p dwell-sim --test handshakes -- --ignored --nocapture`.
+#[test]
+#[ignore = "figures"]
+fn what_a_flood_takes() {
+    let exact_within = |flooded: Population, handshakes: usize| {
+        let mut tracker = Tracker::new(Limits { handshakes, ..Limits::default() });
+        let (mut said, mut exact) = (Vec::new(), HashMap::new());
+        for told in flooded.passings() {
+            if let Told::Passed(passed) = told
+                && let Some(segment) = passed.what.segment()
+            {
+                tracker.see(segment, &mut |handshake| said.push(handshake));
+            }
+        }
+        tracker.finish(&mut |handshake| said.push(handshake));
+        for one in said {
+            let name = (one.client, one.server, one.isn_client);
+            exact.extend(one.total.exact().map(|total| (name, total)));
+        }
+        exact
+    };
+    for seed in 1..=3 {
+        let flooded = Population {
+            connections: 65_000,
+            flood: 1_000_000,
+            rate: 20_000,
+            data: 2,
+            seed,
+            ..Population::default()
+        };
+        let all = exact_within(flooded, 1 << 21);
+        let found = exact_within(flooded, Limits::default().handshakes);
+        let lost = all.keys().filter(|name| !found.contains_key(name)).count();
+        let more = found.keys().filter(|name| !all.contains_key(name)).count();
+        let other =
+            found.iter().filter(|(name, total)| all.get(name).is_some_and(|one| one != *total)).count();
+        println!(
+            "seed {seed}: {} totals exact with room for all; {lost} lost, {more} more, {other} others",
+            all.len()
+        );
+        assert!(lost * 50 < all.len());
+        assert_eq!(other, 0);
     }
 }
 

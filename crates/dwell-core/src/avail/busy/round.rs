@@ -28,7 +28,7 @@ const NEARER: f64 = 0.95;
 
 /// More trains are sent until the interval is no wider than this share of the link (among bursts the second, for there each train
 /// is a look of its own and costs little), or so many times.
-const NARROW: f64 = 0.28;
+const NARROW: f64 = 0.33;
 const NARROW_AMONG_BURSTS: f64 = 0.2;
 const MOST: usize = 8;
 
