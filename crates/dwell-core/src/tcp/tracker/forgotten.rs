@@ -9,6 +9,9 @@ const EACH: usize = 256;
 /// Bits of each that was forgotten.
 const BITS: u64 = 4;
 
+/// What is held of a connection's number where its SYN/ACK gave way as well.
+const ANSWERED: u32 = 0x9e37_79b9;
+
 /// Connections, by flow and the client's number, that had to give way for good, of late: four bits for each. It may say yes of one
 /// that did not, of one in a hundred thousand where four have given way for each that there is room for; never no of one
 /// that did. (Of a million flows 120 others have the hash of one of them, at the mean: the flow alone is not enough.)
@@ -47,6 +50,17 @@ impl Forgotten {
         }
     }
 
+    /// One gives way for good after its SYN/ACK.
+    pub(super) fn note_answered(&mut self, flow: FlowHash, isn_client: u32, now: Nanos) {
+        self.note(flow, isn_client, now);
+        self.note(flow, isn_client ^ ANSWERED, now);
+    }
+
+    /// Whether one may have after its SYN/ACK.
+    pub(super) fn has_answered(&self, flow: FlowHash, isn_client: u32, now: Nanos) -> bool {
+        self.has(flow, isn_client ^ ANSWERED, now)
+    }
+
     /// Whether it may have.
     pub(super) fn has(&self, flow: FlowHash, isn_client: u32, now: Nanos) -> bool {
         let is_of_late = self.since.is_some_and(|since| now - since <= self.span * 2);
@@ -75,6 +89,10 @@ mod tests {
         assert!(!forgotten.has(flow(1), 9, second));
         (0..4_096).for_each(|number| forgotten.note(flow(number), 9, second));
         assert!((0..4_096).all(|number| forgotten.has(flow(number), 9, second * 5)));
+        let answered = (0..4_096).filter(|number| forgotten.has_answered(flow(*number), 9, second * 5));
+        assert!(answered.count() < 50);
+        forgotten.note_answered(flow(20_001), 9, second);
+        assert!(forgotten.has_answered(flow(20_001), 9, second) && forgotten.has(flow(20_001), 9, second));
         let others = (10_000..20_000).filter(|number| forgotten.has(flow(*number), 9, second)).count();
         assert!(others < 50, "{others} of 10,000");
         // The same ports' next connection.

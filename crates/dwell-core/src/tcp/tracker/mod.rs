@@ -216,6 +216,7 @@ impl Tracker {
     fn unless_forgotten(&self, flow: FlowHash, mut begun: Progress) -> Progress {
         if self.forgotten.has(flow, begun.isn_client, begun.begun()) {
             begun.syns.note_forgotten();
+            begun.answer_forgotten = self.forgotten.has_answered(flow, begun.isn_client, begun.begun());
         }
         begun
     }
@@ -297,7 +298,7 @@ impl Tracker {
                     self.counts.evicted_stray += u64::from(is_stray);
                     self.counts.evicted_answered += u64::from(!is_stray);
                     let (flow, isn) = (self.table.flow(place), self.table.at(place).isn_client);
-                    self.forgotten.note(flow, isn, progress.begun());
+                    self.forgotten.note_answered(flow, isn, progress.begun());
                 }
             }
             self.drop_out(place, take);

@@ -59,14 +59,16 @@ impl Progress {
         ended.answer_missed |= which == Which::Unseen;
         // It refuses one before that, or one direction reaches the probe late.
         ended.skewed |= ended.answers.last().is_some_and(|last| at < last);
-        let is_doubtful = ended.doubtful && !ended.answers.is_named(echo) || ended.may_have_missed();
+        let is_doubtful = ended.doubtful && !ended.answers.is_named(echo) || ended.may_have_missed(echo);
         ended.handshake(Ending::Refused, if is_doubtful { Half::Unknown } else { bound })
     }
 
-    /// Whether a client's segment may answer a SYN/ACK that was not heard, or is forgotten: what would show it has been
-    /// forgotten with the SYN. That it names the one that passed proves nothing, for two within a tick bear the same stamp.
-    const fn may_have_missed(&self) -> bool {
-        self.answers.count() > 0 && self.syns.is_after_forgotten()
+    /// Whether a client's segment with this TSecr may answer a SYN/ACK that was not heard, where what would show it has been
+    /// forgotten with the SYN; or one that is forgotten: there that it names the one that passed proves nothing, for two within
+    /// a tick bear the same stamp.
+    fn may_have_missed(&self, echo: Option<u32>) -> bool {
+        let is_named = self.answers.is_named(echo) && !self.answer_forgotten;
+        self.answers.count() > 0 && self.syns.is_after_forgotten() && !is_named
     }
 
     /// The handshake, which this segment of the client's ended.
@@ -82,7 +84,7 @@ impl Progress {
         let is_doubtful = ended.answers.count() > 0 && ended.doubtful && !asked.is_named(third.echo);
         // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
         let may_be_later = ended.answers.count() == 0 && ended.has_syn_data();
-        let may_be_missed = ended.may_have_missed();
+        let may_be_missed = ended.may_have_missed(third.echo);
         let half = match asked.since(which, third.at) {
             _ if may_be_missed => Half::Unknown,
             _ if ended.server_heard && ended.answers.count() == 0 => Half::Unknown,

@@ -45,6 +45,8 @@ pub(super) struct Progress {
     pub(super) server_heard: bool,
     /// What passed shows that a SYN was not heard, and perhaps a SYN/ACK: what the client answers is not known.
     pub(super) deaf: bool,
+    /// A SYN/ACK may have been forgotten: nothing tells which one the client answers.
+    pub(super) answer_forgotten: bool,
     /// What passed shows that a SYN/ACK was not heard: neither what it answers nor what answers it is known.
     pub(super) answer_missed: bool,
     /// The SYN/ACK may repeat one that did not pass here: what follows it is not later than its answer for certain.
@@ -89,6 +91,7 @@ impl Progress {
             spare_answers: 0,
             server_heard: false,
             deaf: false,
+            answer_forgotten: false,
             answer_missed: false,
             doubtful: true,
             uncaused: false,
