@@ -108,7 +108,9 @@ fn what_finds_no_room_makes_no_value_wrong() {
                     Vec::<&Wrong>::new(),
                     "seed {seed}, room for {handshakes}"
                 );
-                assert!(judge.all("total").knowable > 0);
+                // Nor is nothing said.
+                let least = if handshakes < 512 { 0.01 } else { 0.95 };
+                assert!(judge.all("total").share() >= least, "seed {seed}, room for {handshakes}");
             }
         }
     }
