@@ -10,6 +10,24 @@ use std::net::IpAddr;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlowHash(pub u32);
 
+/// Which way a packet of a flow goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the lesser of its two ends to the other.
+    Up,
+    /// Back.
+    Down,
+}
+
+impl Way {
+    /// That of what goes from one end to another.
+    #[inline]
+    #[must_use]
+    pub fn of<T: Ord>(from: T, to: T) -> Self {
+        if from <= to { Self::Up } else { Self::Down }
+    }
+}
+
 /// Words of 32 bits in two addresses of IPv6 and two ports.
 const WORDS: usize = 9;
 

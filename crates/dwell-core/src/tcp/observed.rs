@@ -4,7 +4,7 @@ use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
 use super::dissect::{Passing, Straight, Tally, dissect};
 use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
-use super::{FlowHash, Handshake};
+use super::{FlowHash, Handshake, Way};
 use crate::capture::Captured;
 use crate::unit::Nanos;
 
@@ -50,27 +50,28 @@ impl Observed {
         let Some(straight) = Straight::of(captured) else {
             return self.look(captured, take);
         };
-        let flow = straight.flow(self.tracker.seed());
-        let may_matter = self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow);
+        let (flow, way) = straight.flow(self.tracker.seed());
+        let may_matter =
+            self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow, way);
         if may_matter {
-            self.follow(flow, straight, take);
+            self.follow(flow, way, straight, take);
         }
     }
 
     #[inline(never)]
-    fn follow(&mut self, flow: FlowHash, straight: Straight<'_>, take: &mut dyn FnMut(Handshake)) {
+    fn follow(&mut self, flow: FlowHash, way: Way, straight: Straight<'_>, take: &mut dyn FnMut(Handshake)) {
         // Looked at where it lies: it takes as long to move it as to make it.
         match &straight.segment() {
-            Ok(segment) => self.segment(flow, segment, take),
+            Ok(segment) => self.segment(flow, way, segment, take),
             Err(reason) => self.skipped.count(*reason),
         }
     }
 
-    fn segment(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    fn segment(&mut self, flow: FlowHash, way: Way, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
             throughout.see(flow, segment);
         }
-        self.tracker.see_of(flow, segment, take);
+        self.tracker.see_of(flow, way, segment, take);
     }
 
     #[inline(never)]
@@ -78,7 +79,7 @@ impl Observed {
         match dissect(captured) {
             Ok(Passing::Segment(segment)) => {
                 let flow = self.tracker.seed().of(&segment.from, &segment.to);
-                self.segment(flow, &segment, take);
+                self.segment(flow, Way::of(segment.from, segment.to), &segment, take);
             }
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {

@@ -42,10 +42,9 @@ impl Source for Bytes {
     }
 
     #[inline]
-    fn foresee(&self, at: usize) {
-        if let Self::Mapped(windows) = self {
-            windows.foresee(at);
-        }
+    fn foresee(bytes: &[u8]) {
+        // Of what is read it does no harm.
+        Windows::foresee(bytes);
     }
 
     fn is_cut_off(&self) -> bool {

@@ -1,17 +1,28 @@
 //! What is kept of each of many flows, in a bounded place.
 
 use super::super::{Endpoint, FlowHash};
+use super::shortest::{SIGNS, Shortest, Told};
+use super::{By, Sample};
 use crate::unit::Nanos;
 
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
 const WAYS: usize = 4;
 
+/// What an interval has of flows that are forgotten is told before its end when it is so much.
+const MUCH: usize = 4_096;
+
+/// What is kept of a flow of some kind.
+pub(super) trait State: Default {
+    /// What tells the round trips of such a flow.
+    const SIGNS: [By; SIGNS];
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Flow<T> {
     /// The ends, first the one that was heard first.
     ends: [Endpoint; 2],
-    touched: Nanos,
     state: T,
+    shortest: Shortest,
 }
 
 impl<T> Flow<T> {
@@ -25,28 +36,86 @@ impl<T> Flow<T> {
     }
 }
 
+/// What finds the flows of a set, and tells which of them gives way: close together, so that all others need no look.
+#[derive(Copy, Clone, Debug)]
+struct Heads {
+    hashes: [u32; WAYS],
+    /// When each was heard last; [`NEVER`] where there is none.
+    touched: [Nanos; WAYS],
+}
+
+const NEVER: Nanos = Nanos(i64::MIN);
+
+impl Heads {
+    fn is_fresh(&self, way: usize, at: Nanos, patience: Nanos) -> bool {
+        let touched = self.touched[way];
+        touched != NEVER && (at - touched).abs() <= patience
+    }
+}
+
 type Set<T> = [Option<Flow<T>>; WAYS];
 
 /// What is kept of each flow. A flow that was silent for too long begins anew; where there is no place for another, the
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
-    /// The hashes of the flows of each set: close together, so that all others need no look.
-    hashes: Box<[[u32; WAYS]]>,
+    heads: Box<[Heads]>,
     /// What is not used takes no memory.
     sets: Box<[Option<Box<Set<T>>>]>,
     patience: Nanos,
     forgotten: u64,
+    /// The places of those of which the interval that is not over has something, each once or, if another flow has taken the
+    /// place, twice.
+    heard: Vec<Place>,
+    /// What the interval has of those that are forgotten.
+    parted: Vec<Told>,
 }
 
-impl<T: Default> Flows<T> {
+/// The place of a flow.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Place {
+    set: u32,
+    way: u8,
+}
+
+/// A flow that is kept.
+pub(super) struct Kept<'a, T> {
+    pub(super) state: &'a mut T,
+    /// Whether the one that sends is the one of its two ends that was heard first.
+    pub(super) is_first: bool,
+    pub(super) beside: Beside<'a>,
+}
+
+/// What the interval that is not over has of a flow that is kept.
+pub(super) struct Beside<'a> {
+    pub(super) place: Place,
+    shortest: &'a mut Shortest,
+    heard: &'a mut Vec<Place>,
+    first: &'a Endpoint,
+    signs: [By; SIGNS],
+}
+
+impl Beside<'_> {
+    /// One more sample of it.
+    pub(super) fn add(&mut self, sample: &Sample, value: Nanos) {
+        if self.shortest.is_empty() {
+            self.heard.push(self.place);
+        }
+        let sign = sample.by as usize - self.signs[0] as usize;
+        self.shortest.add(sample, value, sample.to == *self.first, sign);
+    }
+}
+
+impl<T: State> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
         let sets = (flows / WAYS).max(1);
         Self {
-            hashes: vec![[0; WAYS]; sets].into_boxed_slice(),
+            heads: vec![Heads { hashes: [0; WAYS], touched: [NEVER; WAYS] }; sets].into_boxed_slice(),
             sets: (0..sets).map(|_| None).collect(),
             patience,
             forgotten: 0,
+            heard: Vec::new(),
+            parted: Vec::new(),
         }
     }
 
@@ -57,35 +126,69 @@ impl<T: Default> Flows<T> {
 
     /// Whether anything is kept of the flow.
     pub(super) fn has(&self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
-        let mut ways = self.sets[self.set(flow)].iter().flat_map(|ways| ways.iter().flatten());
-        ways.any(|flow| flow.is_first(from, to).is_some() && (at - flow.touched).abs() <= self.patience)
+        let set = self.set(flow);
+        let heads = &self.heads[set];
+        let is_it = |way: usize| self.sets[set].as_ref()?[way].as_ref()?.is_first(from, to);
+        (0..WAYS).any(|way| heads.is_fresh(way, at, self.patience) && is_it(way).is_some())
     }
 
-    /// What is kept of the flow, and whether `from` is the one of its two ends that was heard first.
-    pub(super) fn of(&mut self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> (&mut T, bool) {
+    /// What is kept of the flow.
+    pub(super) fn of(&mut self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> Kept<'_, T> {
         let (hash, set) = (flow.0, self.set(flow));
         let ways = self.sets[set].get_or_insert_with(|| Box::new([const { None }; WAYS]));
-        let hashes = &mut self.hashes[set];
-        let patience = self.patience;
-        let is_fresh = |flow: &Flow<T>| (at - flow.touched).abs() <= patience;
-        let found = (0..WAYS).filter(|way| hashes[*way] == hash).find_map(|way| {
+        let heads = &mut self.heads[set];
+        let found = (0..WAYS).filter(|way| heads.hashes[*way] == hash).find_map(|way| {
             let is_first = ways[way].as_ref()?.is_first(from, to)?;
             Some((way, is_first))
         });
         let (way, is_first) = found.unwrap_or_else(|| {
-            let silent = |way: &Option<Flow<T>>| way.as_ref().map(|flow| flow.touched);
-            let way = (0..WAYS).min_by_key(|way| silent(&ways[*way])).unwrap_or(0);
-            self.forgotten += u64::from(ways[way].take().is_some_and(|flow| is_fresh(&flow)));
-            hashes[way] = hash;
+            let way = (0..WAYS).min_by_key(|way| heads.touched[*way]).unwrap_or(0);
+            if let Some(gone) = ways[way].take() {
+                self.forgotten += u64::from(heads.is_fresh(way, at, self.patience));
+                self.parted.extend(gone.shortest.told(gone.ends, T::SIGNS));
+            }
+            (heads.hashes[way], heads.touched[way]) = (hash, at);
             (way, true)
         });
-        let flow =
-            ways[way].get_or_insert_with(|| Flow { ends: [*from, *to], touched: at, state: T::default() });
-        if !is_fresh(flow) {
+        let flow = ways[way].get_or_insert_with(|| Flow {
+            ends: [*from, *to],
+            state: T::default(),
+            shortest: Shortest::default(),
+        });
+        if !heads.is_fresh(way, at, self.patience) {
             flow.state = T::default();
         }
-        flow.touched = at;
-        (&mut flow.state, is_first)
+        heads.touched[way] = at;
+        let place = Place { set: set as u32, way: way as u8 };
+        let Flow { ends: [first, _], state, shortest, .. } = flow;
+        let beside = Beside { place, shortest, heard: &mut self.heard, first, signs: T::SIGNS };
+        Kept { state, is_first, beside }
+    }
+
+    /// What the interval that is not over has of the flow that has this place.
+    pub(super) fn beside(&mut self, place: Place) -> Option<Beside<'_>> {
+        let Flow { ends: [first, _], shortest, .. } =
+            self.sets[place.set as usize].as_mut()?[usize::from(place.way)].as_mut()?;
+        Some(Beside { place, shortest, heard: &mut self.heard, first, signs: T::SIGNS })
+    }
+
+    /// What the interval has of those that are forgotten, as soon as that is much.
+    #[inline]
+    pub(super) fn parted(&mut self) -> Option<Vec<Told>> {
+        (self.parted.len() >= MUCH).then(|| std::mem::take(&mut self.parted))
+    }
+
+    /// The interval is over: what it has of all flows.
+    pub(super) fn part(&mut self, over: &mut Vec<Told>) {
+        over.append(&mut self.parted);
+        // Most have two or less.
+        over.reserve(2 * self.heard.len());
+        for place in self.heard.drain(..) {
+            let ways = self.sets[place.set as usize].as_mut();
+            if let Some(flow) = ways.and_then(|ways| ways[usize::from(place.way)].as_mut()) {
+                over.extend(std::mem::take(&mut flow.shortest).told(flow.ends, T::SIGNS));
+            }
+        }
     }
 
     const fn set(&self, flow: FlowHash) -> usize {
@@ -95,11 +198,15 @@ impl<T: Default> Flows<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Endpoint, FlowHash, Flows, Nanos};
+    use super::{By, Endpoint, FlowHash, Flows, Nanos, SIGNS, State};
     use std::net::{IpAddr, Ipv4Addr};
 
     fn end(port: u16) -> Endpoint {
         Endpoint { address: IpAddr::V4(Ipv4Addr::LOCALHOST), port }
+    }
+
+    impl State for u32 {
+        const SIGNS: [By; SIGNS] = [By::Timestamps, By::Acknowledgment, By::Response];
     }
 
     /// All fall together.
@@ -108,23 +215,27 @@ mod tests {
     #[test]
     fn both_directions_are_one_flow_until_it_is_silent() {
         let mut flows = Flows::<u32>::new(64, Nanos(10));
-        *flows.of(FLOW, &end(1), &end(2), Nanos(0)).0 = 7;
+        let of = |flows: &mut Flows<u32>, from: u16, to: u16, at: i64| {
+            let kept = flows.of(FLOW, &end(from), &end(to), Nanos(at));
+            (*kept.state, kept.is_first)
+        };
+        *flows.of(FLOW, &end(1), &end(2), Nanos(0)).state = 7;
         assert!(
             flows.has(FLOW, &end(2), &end(1), Nanos(10)) && !flows.has(FLOW, &end(2), &end(1), Nanos(11))
         );
         assert!(!flows.has(FLOW, &end(1), &end(3), Nanos(0)));
-        assert_eq!(flows.of(FLOW, &end(2), &end(1), Nanos(10)), (&mut 7, false));
-        assert_eq!(flows.of(FLOW, &end(1), &end(2), Nanos(21)), (&mut 0, true));
+        assert_eq!(of(&mut flows, 2, 1, 10), (7, false));
+        assert_eq!(of(&mut flows, 1, 2, 21), (0, true));
     }
 
     #[test]
     fn the_most_silent_gives_way_and_is_counted() {
         let mut flows = Flows::<u32>::new(4, Nanos(100));
         for port in 1..=5 {
-            *flows.of(FLOW, &end(port), &end(9), Nanos(i64::from(port))).0 = u32::from(port);
+            *flows.of(FLOW, &end(port), &end(9), Nanos(i64::from(port))).state = u32::from(port);
         }
         assert_eq!(flows.forgotten(), 1);
-        assert_eq!(*flows.of(FLOW, &end(5), &end(9), Nanos(6)).0, 5);
-        assert_eq!(*flows.of(FLOW, &end(1), &end(9), Nanos(6)).0, 0);
+        assert_eq!(*flows.of(FLOW, &end(5), &end(9), Nanos(6)).state, 5);
+        assert_eq!(*flows.of(FLOW, &end(1), &end(9), Nanos(6)).state, 0);
     }
 }

@@ -6,10 +6,10 @@
 
 mod flows;
 mod interval;
-mod places;
 mod quic;
 mod sample;
 mod sent;
+mod shortest;
 mod throughout;
 
 pub use interval::RoundTrips;
@@ -20,8 +20,9 @@ pub use throughout::{Samples, Throughout};
 use super::dissect::Datagram;
 use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
-use flows::Flows;
+use flows::{Beside, Flows, Kept, State};
 use sent::Sent;
+use shortest::SIGNS;
 
 /// How much is kept of flows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,10 @@ struct Connection {
     first_opened: Option<bool>,
 }
 
+impl State for Connection {
+    const SIGNS: [By; SIGNS] = [By::Timestamps, By::Acknowledgment, By::Response];
+}
+
 impl Continuous {
     /// One that has seen nothing.
     #[must_use]
@@ -68,9 +73,19 @@ impl Continuous {
 
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Sample)) {
+        self.see_beside(flow, segment, &mut |sample, _| take(sample));
+    }
+
+    /// The same, with what the interval has of the flow.
+    fn see_beside(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        take: &mut impl FnMut(Sample, &mut Beside<'_>),
+    ) {
         let Segment { at, ref from, ref to, flags, sequence, acknowledgment, payload, ref options } =
             *segment;
-        let (connection, is_first) = self.flows.of(flow, from, to, at);
+        let Kept { state: connection, is_first, mut beside } = self.flows.of(flow, from, to, at);
         let is_answer = flags.has(TcpFlags::ACK);
         if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !is_answer {
             *connection = Connection::default();
@@ -84,7 +99,8 @@ impl Continuous {
         if is_answer {
             let mut tell = |asked: Option<Nanos>, by| {
                 if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
-                    take(Sample { at, to: *from, end, other: *to, value: Half::Exact(value), by });
+                    let sample = Sample { at, to: *from, end, other: *to, value: Half::Exact(value), by };
+                    take(sample, &mut beside);
                 }
             };
             tell(others.acknowledged(acknowledgment), By::Acknowledgment);

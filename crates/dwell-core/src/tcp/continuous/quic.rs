@@ -1,7 +1,8 @@
 //! QUIC (RFC 9000): round-trip times from its handshake, and from the spin bit.
 
 use super::super::{FlowHash, Half};
-use super::flows::Flows;
+use super::flows::{Beside, Flows, Kept, State};
+use super::shortest::SIGNS;
 use super::{By, Datagram, End, FlowLimits, Sample};
 use crate::unit::Nanos;
 
@@ -98,15 +99,20 @@ impl Spin {
 }
 
 #[derive(Debug, Default)]
-struct Connection {
+pub(super) struct Connection {
     stage: Stage,
     spin: Spin,
+}
+
+impl State for Connection {
+    // Two tell them.
+    const SIGNS: [By; SIGNS] = [By::QuicHandshake, By::SpinBit, By::SpinBit];
 }
 
 /// Round-trip times of QUIC connections whose handshake passes.
 #[derive(Debug)]
 pub struct Quic {
-    flows: Flows<Connection>,
+    pub(super) flows: Flows<Connection>,
 }
 
 impl Quic {
@@ -124,16 +130,26 @@ impl Quic {
 
     /// Shows a datagram of this flow.
     pub fn see(&mut self, flow: FlowHash, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
+        self.see_beside(flow, datagram, &mut |sample, _| take(sample));
+    }
+
+    /// The same, with what the interval has of the flow.
+    pub(super) fn see_beside(
+        &mut self,
+        flow: FlowHash,
+        datagram: &Datagram<'_>,
+        take: &mut impl FnMut(Sample, &mut Beside<'_>),
+    ) {
         let Datagram { at, from, to, payload, .. } = *datagram;
         let Some(header) = Header::of(payload) else { return };
         // Of what is no QUIC, most looks like the middle of a connection.
         if header != Header::Initial && !self.flows.has(flow, &from, &to, at) {
             return;
         }
-        let (connection, is_first) = self.flows.of(flow, &from, &to, at);
+        let Kept { state: connection, is_first, mut beside } = self.flows.of(flow, &from, &to, at);
         let by_client = connection.stage.client().map(|opened| opened == is_first);
         let end = by_client.map(End::of);
-        let mut tell = |value, by| take(Sample { at, to: from, end, other: to, value, by });
+        let mut tell = |value, by| take(Sample { at, to: from, end, other: to, value, by }, &mut beside);
         match (header, by_client) {
             (Header::Short { spin }, Some(by_client)) => {
                 if let Some(value) = connection.spin.see(by_client, spin, at) {

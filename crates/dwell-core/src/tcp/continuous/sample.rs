@@ -36,6 +36,13 @@ impl End {
         if opened { Self::Client } else { Self::Server }
     }
 
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
     /// Its name in every output.
     #[must_use]
     pub const fn name(self) -> &'static str {

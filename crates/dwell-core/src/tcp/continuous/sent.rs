@@ -9,48 +9,49 @@ const WAITING: usize = 4;
 /// What has waited so long will not be answered.
 const LOST: Nanos = Nanos::from_secs(10);
 
-/// Something that will be answered by its number.
-#[derive(Copy, Clone, Debug, Default)]
-struct Waiting {
-    number: u32,
-    at: Nanos,
-}
-
-/// The oldest unanswered, a few.
+/// The oldest of what will be answered by its number and is not yet, a few.
 #[derive(Copy, Clone, Debug, Default)]
 struct Queue {
-    waiting: [Waiting; WAITING],
+    numbers: [u32; WAITING],
+    /// When each was sent.
+    times: [Nanos; WAITING],
     count: u8,
 }
 
 impl Queue {
     fn push(&mut self, number: u32, at: Nanos) {
-        if self.count > 0 && at - self.waiting[0].at > LOST {
+        if self.count > 0 && at - self.times[0] > LOST {
             self.count = 0;
         }
-        if let Some(place) = self.waiting.get_mut(usize::from(self.count)) {
-            *place = Waiting { number, at };
+        let place = usize::from(self.count);
+        if place < WAITING {
+            (self.numbers[place], self.times[place]) = (number, at);
             self.count += 1;
         }
     }
 
+    /// How many of them have a number that is not beyond this one.
+    fn up_to(&self, number: u32) -> usize {
+        let waiting = &self.numbers[..usize::from(self.count)];
+        waiting.iter().take_while(|waiting| !is_newer(**waiting, number)).count()
+    }
+
     /// Answers up to `number`: when that was sent which has just this number.
+    #[inline]
     fn answer(&mut self, number: u32) -> Option<Nanos> {
+        let answered = self.up_to(number);
+        let last = answered.checked_sub(1)?;
+        let (own, at) = (self.numbers[last], self.times[last]);
         let count = usize::from(self.count);
-        let answered =
-            self.waiting[..count].iter().take_while(|waiting| !is_newer(waiting.number, number)).count();
-        let last = answered.checked_sub(1).map(|last| self.waiting[last])?;
-        self.waiting.copy_within(answered..count, 0);
+        self.numbers.copy_within(answered..count, 0);
+        self.times.copy_within(answered..count, 0);
         self.count = (count - answered) as u8;
-        (last.number == number).then_some(last.at)
+        (own == number).then_some(at)
     }
 
     /// What lies beyond `number` is waited for no longer.
     fn forget_after(&mut self, number: u32) {
-        let count = usize::from(self.count);
-        self.count =
-            self.waiting[..count].iter().take_while(|waiting| !is_newer(waiting.number, number)).count()
-                as u8;
+        self.count = self.up_to(number) as u8;
     }
 }
 

@@ -1,13 +1,12 @@
 //! Of TCP and QUIC together, interval by interval.
 
 use super::super::FlowHash;
+use super::flows::{Beside, Place};
 use super::interval::Intervals;
-use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Segment};
+use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Sample, Segment};
 use crate::unit::Nanos;
 use serde::Serialize;
-
-/// Directions that one interval tells of, for each flow that is kept: two, by up to three signs each.
-const DIRECTIONS: usize = 6;
+use std::cmp::Ordering;
 
 /// Round trips throughout connections, the shortest of each interval.
 #[derive(Debug)]
@@ -15,6 +14,7 @@ pub struct Throughout {
     tcp: Continuous,
     quic: Quic,
     intervals: Intervals,
+    samples: u64,
 }
 
 /// What became of the samples.
@@ -22,8 +22,6 @@ pub struct Throughout {
 pub struct Samples {
     /// Those that are told of.
     pub samples: u64,
-    /// Not told of, because all places of their interval were taken.
-    pub crowded_samples: u64,
     /// Flows that were forgotten for others, TCP's and QUIC's, though they were not silent for long.
     pub forgotten_flows: u64,
 }
@@ -35,32 +33,83 @@ impl Throughout {
     /// If that is no time at all.
     #[must_use]
     pub fn new(limits: FlowLimits, every: Nanos) -> Self {
-        let intervals = Intervals::new(every, limits.flows.saturating_mul(DIRECTIONS));
-        Self { tcp: Continuous::new(limits), quic: Quic::new(limits), intervals }
+        let (tcp, quic) = (Continuous::new(limits), Quic::new(limits));
+        Self { tcp, quic, intervals: Intervals::new(every), samples: 0 }
     }
 
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment) {
-        let Self { tcp, intervals, .. } = self;
-        intervals.pass(segment.at);
-        tcp.see(flow, segment, &mut |sample| intervals.add(flow, &sample));
+        let early = self.reach(segment.at);
+        let (mut few, samples) = (Vec::new(), &mut self.samples);
+        self.tcp.see_beside(flow, segment, &mut |sample, beside| match early {
+            true => few.push((sample, beside.place)),
+            false => *samples += add(&sample, beside),
+        });
+        self.go_back(segment.at, few, |this, place| this.tcp.flows.beside(place));
+        if let Some(parted) = self.tcp.flows.parted() {
+            self.intervals.tell(parted);
+        }
     }
 
     /// Shows a datagram of this flow.
     pub fn see_datagram(&mut self, flow: FlowHash, datagram: &Datagram<'_>) {
-        let Self { quic, intervals, .. } = self;
-        intervals.pass(datagram.at);
-        quic.see(flow, datagram, &mut |sample| intervals.add(flow, &sample));
+        let early = self.reach(datagram.at);
+        let (mut few, samples) = (Vec::new(), &mut self.samples);
+        self.quic.see_beside(flow, datagram, &mut |sample, beside| match early {
+            true => few.push((sample, beside.place)),
+            false => *samples += add(&sample, beside),
+        });
+        self.go_back(datagram.at, few, |this, place| this.quic.flows.beside(place));
+        if let Some(parted) = self.quic.flows.parted() {
+            self.intervals.tell(parted);
+        }
+    }
+
+    /// Ends the interval if this time lies behind it; tells whether it lies before it.
+    fn reach(&mut self, at: Nanos) -> bool {
+        match self.intervals.place(at) {
+            Ordering::Equal => {}
+            Ordering::Greater => self.end_before(at),
+            Ordering::Less => return true,
+        }
+        false
+    }
+
+    /// Samples of an interval before the one that is not over end this one too: then a clock was set back, or packets are out
+    /// of order, and an interval is told of in two parts, each true.
+    fn go_back(
+        &mut self,
+        at: Nanos,
+        few: Vec<(Sample, Place)>,
+        beside: impl Fn(&mut Self, Place) -> Option<Beside<'_>>,
+    ) {
+        if few.is_empty() {
+            return;
+        }
+        self.end_before(at);
+        for (sample, place) in few {
+            let added = beside(self, place).map_or(0, |mut beside| add(&sample, &mut beside));
+            self.samples += added;
+        }
+    }
+
+    /// The interval is over, and the next is that of this time.
+    fn end_before(&mut self, next: Nanos) {
+        let mut told = Vec::new();
+        self.tcp.flows.part(&mut told);
+        self.quic.flows.part(&mut told);
+        self.intervals.tell(told);
+        self.intervals.open(next);
     }
 
     /// Nothing passed before this time.
     pub fn pass(&mut self, now: Nanos) {
-        self.intervals.pass(now);
+        self.reach(now);
     }
 
     /// No more comes: the interval that is not over ends too.
     pub fn end(&mut self) {
-        self.intervals.end();
+        self.end_before(Nanos(i64::MIN));
     }
 
     /// Whether an interval is over that was not taken yet.
@@ -77,8 +126,119 @@ impl Throughout {
     /// What became of the samples so far.
     #[must_use]
     pub const fn samples(&self) -> Samples {
-        let [samples, crowded_samples] = self.intervals.counts();
         let forgotten_flows = self.tcp.forgotten() + self.quic.forgotten();
-        Samples { samples, crowded_samples, forgotten_flows }
+        Samples { samples: self.samples, forgotten_flows }
+    }
+}
+
+/// Adds a sample to what the interval has of its flow; tells how many that are, one or, without a value, none.
+fn add(sample: &Sample, beside: &mut Beside<'_>) -> u64 {
+    let value = sample.value.value();
+    value.map_or(0, |value| {
+        beside.add(sample, value);
+        1
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Endpoint, Half, Options, TcpFlags};
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    /// Round trips from clients of several ports to one server, all of whose flows fall together.
+    struct Trips {
+        throughout: Throughout,
+        sequence: u32,
+    }
+
+    impl Trips {
+        fn new(flows: usize) -> Self {
+            let limits = FlowLimits { flows, ..FlowLimits::default() };
+            Self { throughout: Throughout::new(limits, Nanos::from_secs(1)), sequence: 0 }
+        }
+
+        /// One from this port that ends at this time: a byte, and its acknowledgment.
+        fn pass(&mut self, at_ms: i64, port: u16, us: i64) {
+            let end = |last, port| Endpoint { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port };
+            self.sequence += 1;
+            let data = Segment {
+                at: Nanos::from_millis(at_ms) - Nanos::from_micros(us),
+                from: end(2, port),
+                to: end(1, 443),
+                flags: TcpFlags::ACK,
+                sequence: self.sequence,
+                acknowledgment: 9,
+                payload: 1,
+                options: Options::default(),
+            };
+            let (sequence, acknowledgment) = (9, self.sequence + 1);
+            let answer = Segment {
+                at: Nanos::from_millis(at_ms),
+                from: data.to,
+                to: data.from,
+                sequence,
+                acknowledgment,
+                payload: 0,
+                ..data
+            };
+            [data, answer].iter().for_each(|segment| self.throughout.see(FlowHash(7), segment));
+        }
+
+        fn told(&mut self) -> Vec<(i64, u16, Half, i64, u64)> {
+            let short = |told: RoundTrips| {
+                assert_eq!((told.to.port, told.until - told.from), (443, Nanos::from_secs(1)));
+                let from = told.from.0 / 1_000_000;
+                (from, told.other.port, told.least, told.mean.0 / 1_000, told.samples)
+            };
+            self.throughout.take().map(short).collect()
+        }
+    }
+
+    fn exact(us: i64) -> Half {
+        Half::Exact(Nanos::from_micros(us))
+    }
+
+    #[test]
+    fn the_shortest_of_each_interval_and_connection_is_told_once() {
+        let mut trips = Trips::new(8);
+        for (at, port, us) in [(1_200, 7, 30), (1_300, 6, 50), (1_999, 7, 10), (1_400, 7, 20)] {
+            trips.pass(at, port, us);
+        }
+        assert_eq!(trips.told(), []);
+        trips.pass(2_000, 7, 99);
+        assert_eq!(trips.told(), [(1_000, 7, exact(10), 20, 3), (1_000, 6, exact(50), 50, 1)]);
+        trips.throughout.pass(Nanos::from_millis(2_999));
+        assert_eq!(trips.told(), []);
+        trips.throughout.pass(Nanos::from_millis(3_000));
+        assert_eq!(trips.told(), [(2_000, 7, exact(99), 99, 1)]);
+        trips.throughout.end();
+        assert_eq!(trips.told(), []);
+        assert_eq!(trips.throughout.samples(), Samples { samples: 5, forgotten_flows: 0 });
+    }
+
+    #[test]
+    fn what_an_interval_has_of_a_flow_that_is_forgotten_is_told() {
+        let mut trips = Trips::new(4);
+        (0..6).for_each(|port| trips.pass(i64::from(port), port, 30));
+        trips.pass(9, 0, 20);
+        trips.throughout.end();
+        let mut told = trips.told();
+        told.sort_unstable_by_key(|told| (told.1, told.3));
+        let one = |port, us| (0, port, exact(us), us, 1);
+        assert_eq!(
+            told,
+            [one(0, 20), one(0, 30), one(1, 30), one(2, 30), one(3, 30), one(4, 30), one(5, 30)]
+        );
+        assert_eq!(trips.throughout.samples(), Samples { samples: 7, forgotten_flows: 3 });
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_loses_nothing() {
+        let mut trips = Trips::new(8);
+        [9_000, -500, 9_100].into_iter().for_each(|at| trips.pass(at, 7, 30));
+        trips.throughout.end();
+        let from: Vec<i64> = trips.told().iter().map(|told| told.0).collect();
+        assert_eq!(from, [9_000, -1_000, 9_000]);
     }
 }

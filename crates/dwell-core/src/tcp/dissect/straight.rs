@@ -3,7 +3,7 @@
 use super::rest::Rest;
 use super::{Skipped, ip, tcp};
 use crate::capture::Captured;
-use crate::tcp::{FlowHash, FlowSeed, Segment};
+use crate::tcp::{FlowHash, FlowSeed, Segment, Way};
 use crate::unit::Nanos;
 
 /// A frame that needs no walk through its layers: TCP in a whole packet of IPv4 without options or of IPv6 without
@@ -78,14 +78,15 @@ impl<'a> Straight<'a> {
         control & OF_INTEREST == 0
     }
 
-    /// Which connection it belongs to.
+    /// Which connection it belongs to, and which way of it it goes.
     #[inline(always)]
     #[must_use]
-    pub fn flow(&self, seed: &FlowSeed) -> FlowHash {
+    pub fn flow(&self, seed: &FlowSeed) -> (FlowHash, Way) {
         match self.packet {
             Packet::V4(packet) => {
                 let (from, to, ports) = (word(packet, 12), word(packet, 16), word(packet, 20));
-                seed.v4(from, (ports >> 16) as u16, to, ports as u16)
+                let (port, other_port) = ((ports >> 16) as u16, ports as u16);
+                (seed.v4(from, port, to, other_port), Way::of((from, port), (to, other_port)))
             }
             Packet::V6(packet) => {
                 let address = |at: usize| {
@@ -93,8 +94,9 @@ impl<'a> Straight<'a> {
                     octets.copy_from_slice(&packet[at..at + 16]);
                     u128::from_be_bytes(octets)
                 };
-                let ports = word(packet, 40);
-                seed.v6(address(8), (ports >> 16) as u16, address(24), ports as u16)
+                let (from, to, ports) = (address(8), address(24), word(packet, 40));
+                let (port, other_port) = ((ports >> 16) as u16, ports as u16);
+                (seed.v6(from, port, to, other_port), Way::of((from, port), (to, other_port)))
             }
         }
     }

@@ -54,6 +54,7 @@ impl Tracker {
             } else if progress.early.is_none() {
                 // The client's direction passes here: what it sends next names what it has heard.
                 self.table.at_mut(place).early = Some(server);
+                self.table.hear_client_only(place);
                 self.touch(place, at, class);
             }
         } else if progress.answers.count() == 0 && matches!(class, Class::Unanswered | Class::Held) {
@@ -62,7 +63,12 @@ impl Tracker {
     }
 
     fn hold(&mut self, place: Place, early: Early) {
-        self.table.at_mut(place).early = Some(early);
+        let progress = self.table.at_mut(place);
+        progress.early = Some(early);
+        // Where its SYN/ACK has not passed, what the server sends next tells that it was lost.
+        if progress.answers.count() > 0 {
+            self.table.hear_client_only(place);
+        }
         self.touch(place, early.at, Class::Held);
     }
 

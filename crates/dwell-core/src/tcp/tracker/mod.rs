@@ -26,7 +26,7 @@ pub(super) use asked::{TIMEOUT, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags};
+use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags, Way};
 use crate::unit::Nanos;
 use early::What;
 use ended::Ended;
@@ -78,12 +78,12 @@ impl Tracker {
         self.table.seed()
     }
 
-    /// Whether a segment of this flow, without SYN and RST, may matter to a handshake in progress. It may say yes of one
-    /// that does not, never no of one that does.
+    /// Whether a segment of this flow, without SYN and RST, that goes this way may matter to a handshake in progress. It may
+    /// say yes of one that does not, never no of one that does.
     #[inline]
     #[must_use]
-    pub fn pending(&self, flow: FlowHash) -> bool {
-        self.table.pending(flow)
+    pub fn pending(&self, flow: FlowHash, way: Way) -> bool {
+        self.table.pending(flow, way)
     }
 
     /// What became of what was shown, by reason.
@@ -94,12 +94,23 @@ impl Tracker {
 
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
-        self.see_of(self.seed().of(&segment.from, &segment.to), segment, take);
+        let flow = self.seed().of(&segment.from, &segment.to);
+        self.see_of(flow, Way::of(segment.from, segment.to), segment, take);
     }
 
-    /// Shows a segment of this flow.
-    pub(super) fn see_of(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    /// Shows a segment of this flow, which goes this way.
+    pub(super) fn see_of(
+        &mut self,
+        flow: FlowHash,
+        way: Way,
+        segment: &Segment,
+        take: &mut dyn FnMut(Handshake),
+    ) {
         self.pass(segment.at, take);
+        let is_midstream = !segment.flags.has(TcpFlags::SYN) && !segment.flags.has(TcpFlags::RST);
+        if is_midstream && !self.pending(flow, way) {
+            return;
+        }
         let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
         if segment.flags.has(TcpFlags::SYN) {

@@ -1,13 +1,24 @@
 //! Which flows may have a handshake in progress, told by one load.
 
-use super::super::FlowHash;
+use super::super::{FlowHash, Way};
 use super::tags::{FREE, Tags, tag};
 
-/// Which flows may have a handshake in progress: a tag for each. It may say yes of a flow that has none, of one in a
-/// hundred where there are two to a word, never no of one that has. The byte to spare counts those that had no place in their
-/// word.
+/// Which flows may have a handshake in progress, and which way of them matters: a tag for each, one of three. It may say yes
+/// of a flow that has none, of one in fifty where there are two to a word, never no of one that has. The byte to spare counts
+/// those that had no place in their word.
 #[derive(Debug)]
 pub(super) struct Pending(Box<[Tags]>);
+
+/// The tag of a flow both ways of which matter, or one alone.
+#[inline]
+const fn tag_of(flow: FlowHash, only: Option<Way>) -> u8 {
+    let turned = match only {
+        None => 0,
+        Some(Way::Up) => 0x5a,
+        Some(Way::Down) => 0xa5,
+    };
+    tag(FlowHash(flow.0 ^ turned << 24))
+}
 
 impl Pending {
     /// Of so many words, a power of two.
@@ -19,26 +30,43 @@ impl Pending {
         flow.0 as usize & (self.0.len() - 1)
     }
 
+    /// Whether what goes this way may matter.
     #[inline]
-    pub(super) fn has(&self, flow: FlowHash) -> bool {
+    pub(super) fn has(&self, flow: FlowHash, way: Way) -> bool {
         let word = self.0[self.place(flow)];
-        word.has(tag(flow)) || word.spare() != 0
+        word.has(tag_of(flow, None)) || word.has(tag_of(flow, Some(way))) || word.spare() != 0
     }
 
-    pub(super) fn add(&mut self, flow: FlowHash) {
+    /// Whether there may be one at all.
+    #[inline]
+    pub(super) fn has_any(&self, flow: FlowHash) -> bool {
+        self.has(flow, Way::Up) || self.has(flow, Way::Down)
+    }
+
+    /// One more: both ways of it matter, or one alone.
+    pub(super) fn add(&mut self, flow: FlowHash, only: Option<Way>) {
         let place = self.place(flow);
         let word = &mut self.0[place];
         match word.first(FREE) {
-            Some(way) => word.set(way, tag(flow)),
+            Some(way) => word.set(way, tag_of(flow, only)),
             None => word.set_spare(word.spare().saturating_add(1)),
         }
     }
 
-    /// A count that has been full stays so: how many it has missed is not known.
-    pub(super) fn remove(&mut self, flow: FlowHash) {
+    /// Of one both ways of which mattered one alone does from now on. One without a place is among those to spare yet.
+    pub(super) fn narrow(&mut self, flow: FlowHash, only: Way) {
         let place = self.place(flow);
         let word = &mut self.0[place];
-        match word.first(tag(flow)) {
+        if let Some(way) = word.first(tag_of(flow, None)) {
+            word.set(way, tag_of(flow, Some(only)));
+        }
+    }
+
+    /// A count that has been full stays so: how many it has missed is not known.
+    pub(super) fn remove(&mut self, flow: FlowHash, only: Option<Way>) {
+        let place = self.place(flow);
+        let word = &mut self.0[place];
+        match word.first(tag_of(flow, only)) {
             Some(way) => word.set(way, FREE),
             None if word.spare() < u8::MAX => word.set_spare(word.spare().saturating_sub(1)),
             None => {}
@@ -52,24 +80,48 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Many flows of few hashes come and go: none is denied that is there, and in the end none is left.
+        /// Many flows of few hashes come, of some one way matters in the end, and go: none is denied that is there, and in the
+        /// end none is left.
         #[test]
-        fn no_flow_is_denied_that_is_there(steps in prop::collection::vec((0..12_u32, any::<bool>()), 0..400)) {
+        fn no_flow_is_denied_that_is_there(steps in prop::collection::vec((0..12_u32, 0..4_u32), 0..400)) {
             let flow = |number: u32| FlowHash(((number % 5) << 24) + number % 2);
             let mut pending = Pending::new(4);
-            let mut there = Vec::new();
-            for (number, comes) in steps {
-                if comes {
-                    there.push(number);
-                    pending.add(flow(number));
-                } else if let Some(place) = there.iter().position(|one| *one == number) {
-                    there.swap_remove(place);
-                    pending.remove(flow(number));
+            let mut there: Vec<(u32, Option<Way>)> = Vec::new();
+            for (number, step) in steps {
+                let place = there.iter().position(|(one, _)| *one == number);
+                match (step, place) {
+                    (0, Some(place)) => {
+                        let (_, only) = there.swap_remove(place);
+                        pending.remove(flow(number), only);
+                    }
+                    (1, Some(place)) if there[place].1.is_none() => {
+                        let way = Way::of(number % 3, 1);
+                        pending.narrow(flow(number), way);
+                        there[place].1 = Some(way);
+                    }
+                    (0 | 1, _) => {}
+                    _ => {
+                        there.push((number, None));
+                        pending.add(flow(number), None);
+                    }
                 }
-                prop_assert!(there.iter().all(|number| pending.has(flow(*number))));
+                for (number, only) in &there {
+                    let ways = only.map_or(vec![Way::Up, Way::Down], |way| vec![way]);
+                    prop_assert!(ways.into_iter().all(|way| pending.has(flow(*number), way)));
+                    prop_assert!(pending.has_any(flow(*number)));
+                }
             }
-            there.into_iter().for_each(|number| pending.remove(flow(number)));
-            prop_assert!((0..12).all(|number| !pending.has(flow(number))));
+            there.into_iter().for_each(|(number, only)| pending.remove(flow(number), only));
+            prop_assert!((0..12).all(|number| !pending.has_any(flow(number))));
         }
+    }
+
+    #[test]
+    fn the_way_that_does_not_matter_is_told() {
+        let (flow, mut pending) = (FlowHash(77 << 24), Pending::new(4));
+        pending.add(flow, None);
+        assert!(pending.has(flow, Way::Up) && pending.has(flow, Way::Down));
+        pending.narrow(flow, Way::Down);
+        assert!(!pending.has(flow, Way::Up) && pending.has(flow, Way::Down));
     }
 }

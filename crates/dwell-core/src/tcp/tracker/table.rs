@@ -1,6 +1,6 @@
 //! Where handshakes are kept: found by their ends, ordered by age.
 
-use super::super::{Endpoint, FlowHash, FlowSeed};
+use super::super::{Endpoint, FlowHash, FlowSeed, Way};
 use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
@@ -60,6 +60,8 @@ struct Node {
     younger: u32,
     crowd: Places,
     class: Class,
+    /// Segments without SYN and RST that go another way matter no longer.
+    only: Option<Way>,
 }
 
 /// What one handshake takes.
@@ -115,14 +117,14 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn pending(&self, flow: FlowHash) -> bool {
-        self.pending.has(flow)
+    pub(super) fn pending(&self, flow: FlowHash, way: Way) -> bool {
+        self.pending.has(flow, way)
     }
 
     /// The handshake between these two, whichever is the client.
     pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
         // Most that begin a handshake find none: the tags are at hand, and a bucket may be far away.
-        if !self.pending(flow) {
+        if !self.pending.has_any(flow) {
             return None;
         }
         let mut at = self.buckets[self.bucket(flow)];
@@ -159,6 +161,16 @@ impl Table {
 
     pub(super) fn class(&self, place: Place) -> Class {
         self.nodes[place.0 as usize].class
+    }
+
+    /// What the server sends without SYN and RST matters to it no longer.
+    pub(super) fn hear_client_only(&mut self, place: Place) {
+        let (node, known) = (&mut self.nodes[place.0 as usize], &self.known[place.0 as usize]);
+        if node.only.is_none() {
+            let way = Way::of(known.client, known.server);
+            self.pending.narrow(node.flow, way);
+            node.only = Some(way);
+        }
     }
 
     /// The one of a class that has been untouched for longest.
@@ -201,9 +213,9 @@ impl Table {
         let (client, server) = progress.ends();
         let bucket = self.bucket(flow);
         let crowd = self.crowds.enter(client, server);
-        self.pending.add(flow);
+        self.pending.add(flow, None);
         let chain = self.buckets[bucket];
-        let node = Node { touched, flow, chain, older: NONE, younger: NONE, crowd, class };
+        let node = Node { touched, flow, chain, older: NONE, younger: NONE, crowd, class, only: None };
         let at = if self.free == NONE {
             self.nodes.push(node);
             self.known.push(progress);
@@ -233,8 +245,8 @@ impl Table {
         for class in Class::ALL {
             let mut next = self.oldest(class);
             while let Some(place) = next {
-                let flow = self.flow(place);
-                self.pending.add(flow);
+                let &Node { flow, only, .. } = &self.nodes[place.0 as usize];
+                self.pending.add(flow, only);
                 let bucket = self.bucket(flow);
                 self.nodes[place.0 as usize].chain = std::mem::replace(&mut self.buckets[bucket], place.0);
                 next = self.younger(place);
@@ -254,7 +266,7 @@ impl Table {
         let at = place.0;
         self.unlink(at);
         let node = &self.nodes[at as usize];
-        self.pending.remove(node.flow);
+        self.pending.remove(node.flow, node.only);
         self.crowds.leave(node.crowd);
         let (chain, bucket) = (node.chain, self.bucket(node.flow));
         let mut link = self.buckets[bucket];

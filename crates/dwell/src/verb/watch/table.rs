@@ -149,9 +149,8 @@ fn samples(seen: &[Seen]) -> Option<String> {
     let sum = |of: fn(&Samples) -> u64| grouped(all.iter().map(of).sum());
     (!all.is_empty()).then(|| {
         format!(
-            "{} samples, {} without a place; {} flows forgotten for others",
+            "{} samples; {} flows forgotten for others",
             sum(|all| all.samples),
-            sum(|all| all.crowded_samples),
             sum(|all| all.forgotten_flows)
         )
     })

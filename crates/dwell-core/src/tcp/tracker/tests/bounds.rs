@@ -14,23 +14,39 @@ fn what_is_unfinished_for_too_long_is_given_up() {
     let mut told = Vec::new();
     tracker.see(&syn(0), &mut |handshake| told.push(handshake));
     tracker.pass(us(120_000_000), &mut |handshake| told.push(handshake));
-    assert!(told.is_empty() && tracker.pending(tracker.seed().of(&client(), &server())));
+    assert!(told.is_empty() && is_pending(&tracker, client(), server()));
     tracker.pass(us(120_000_001), &mut |handshake| told.push(handshake));
     assert_eq!((told.len(), tracker.counts().aged), (1, 1));
-    assert!(!tracker.pending(tracker.seed().of(&client(), &server())));
+    assert!(!is_pending(&tracker, client(), server()));
+}
+
+fn is_pending(tracker: &Tracker, from: Endpoint, to: Endpoint) -> bool {
+    tracker.pending(tracker.seed().of(&from, &to), Way::of(from, to))
 }
 
 #[test]
 fn only_handshakes_in_progress_are_pending() {
     let mut tracker = Tracker::new(Limits::default());
-    let flow = tracker.seed().of(&server(), &client());
-    assert!(!tracker.pending(flow));
+    let ways = |tracker: &Tracker| {
+        [(client(), server()), (server(), client())].map(|(from, to)| is_pending(tracker, from, to))
+    };
+    assert_eq!(ways(&tracker), [false; 2]);
     for segment in [syn(0), syn_ack(300)] {
         tracker.see(&segment, &mut |_| ());
-        assert!(tracker.pending(flow));
+        assert_eq!(ways(&tracker), [true; 2]);
     }
     tracker.see(&ack(450), &mut |_| ());
-    assert!(!tracker.pending(flow));
+    assert_eq!(ways(&tracker), [false; 2]);
+}
+
+#[test]
+fn of_what_waits_for_the_clients_next_segment_the_servers_do_not_matter() {
+    let mut tracker = Tracker::new(Limits::default());
+    let server_data = with_data(back(ack(500)), 100);
+    for segment in [syn(0), syn_ack(300), server_data] {
+        tracker.see(&segment, &mut |_| ());
+    }
+    assert!(is_pending(&tracker, client(), server()) && !is_pending(&tracker, server(), client()));
 }
 
 #[test]
@@ -291,7 +307,7 @@ proptest! {
             tracker.see(segment, &mut |handshake| told.push(handshake));
             passing.pass(segment.at, &mut |handshake| passed.push(handshake));
             let matters = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
-            if matters || passing.pending(passing.seed().of(&segment.from, &segment.to)) {
+            if matters || is_pending(&passing, segment.from, segment.to) {
                 passing.see(segment, &mut |handshake| passed.push(handshake));
             }
             prop_assert!(tracker.table.sizes().0 <= handshakes);
