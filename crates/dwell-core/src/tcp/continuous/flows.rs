@@ -64,8 +64,7 @@ pub(super) struct Flows<T> {
     sets: Box<[Option<Box<Set<T>>>]>,
     patience: Nanos,
     forgotten: u64,
-    /// The places of those of which the interval that is not over has something, each once or, if another flow has taken the
-    /// place, twice.
+    /// The places of those of which the interval that is not over has something, or had of one that gave way, each once.
     heard: Vec<Place>,
     /// What the interval has of those that are forgotten.
     parted: Vec<Told>,
@@ -98,7 +97,7 @@ pub(super) struct Beside<'a> {
 impl Beside<'_> {
     /// One more sample of it.
     pub(super) fn add(&mut self, sample: &Sample, value: Nanos) {
-        if self.shortest.is_empty() {
+        if !std::mem::replace(&mut self.shortest.is_listed, true) {
             self.heard.push(self.place);
         }
         let sign = sample.by as usize - self.signs[0] as usize;
@@ -141,20 +140,19 @@ impl<T: State> Flows<T> {
             let is_first = ways[way].as_ref()?.is_first(from, to)?;
             Some((way, is_first))
         });
+        let mut shortest = Shortest::default();
         let (way, is_first) = found.unwrap_or_else(|| {
             let way = (0..WAYS).min_by_key(|way| heads.touched[*way]).unwrap_or(0);
             if let Some(gone) = ways[way].take() {
                 self.forgotten += u64::from(heads.is_fresh(way, at, self.patience));
+                shortest.is_listed = gone.shortest.is_listed;
                 self.parted.extend(gone.shortest.told(gone.ends, T::SIGNS));
             }
             (heads.hashes[way], heads.touched[way]) = (hash, at);
             (way, true)
         });
-        let flow = ways[way].get_or_insert_with(|| Flow {
-            ends: [*from, *to],
-            state: T::default(),
-            shortest: Shortest::default(),
-        });
+        let flow =
+            ways[way].get_or_insert_with(|| Flow { ends: [*from, *to], state: T::default(), shortest });
         if !heads.is_fresh(way, at, self.patience) {
             flow.state = T::default();
         }
@@ -189,6 +187,12 @@ impl<T: State> Flows<T> {
                 over.extend(std::mem::take(&mut flow.shortest).told(flow.ends, T::SIGNS));
             }
         }
+    }
+
+    /// Places that the interval has something of.
+    #[cfg(test)]
+    pub(super) const fn heard(&self) -> usize {
+        self.heard.len()
     }
 
     const fn set(&self, flow: FlowHash) -> usize {

@@ -24,6 +24,8 @@ pub(super) struct Shortest {
     /// Which of them there are, and which hold bounds, a bit each.
     heard: u8,
     bounds: u8,
+    /// Its flow's place is among those that the interval has something of.
+    pub(super) is_listed: bool,
     /// Which end the one is that was heard first, as soon as that is known.
     first: Option<End>,
 }
@@ -56,18 +58,13 @@ impl Shortest {
         }
     }
 
-    /// Whether it has none.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.heard == 0
-    }
-
     /// What it has of a flow between these ends, first the one that was heard first, by these signs.
     pub(super) fn told(
         self,
         [first, second]: [Endpoint; 2],
         signs: [By; SIGNS],
     ) -> impl Iterator<Item = Told> {
-        let Self { trips, heard, bounds, first: end } = self;
+        let Self { trips, heard, bounds, first: end, .. } = self;
         let directions = [(first, second, end), (second, first, end.map(End::other))];
         (0..2 * SIGNS).filter_map(move |number| {
             let (direction, sign) = (number / SIGNS, number % SIGNS);
@@ -104,7 +101,6 @@ mod tests {
         add(Half::Exact(Nanos(30)), true, None);
         add(Half::AtMost(Nanos(50)), true, None);
         add(Half::Exact(Nanos(70)), false, Some(End::Client));
-        assert!(!shortest.is_empty());
         let signs = [By::QuicHandshake, By::SpinBit, By::SpinBit];
         let told: Vec<_> = shortest.told([end(1), end(2)], signs).map(|told| told.of(at, Nanos(9))).collect();
         let trips = |to, from: u8, end_heard, least, mean, samples| RoundTrips {

@@ -1,7 +1,7 @@
 //! Of TCP and QUIC together, interval by interval.
 
 use super::super::FlowHash;
-use super::flows::{Beside, Place};
+use super::flows::{Beside, Flows, Place, State};
 use super::interval::Intervals;
 use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Sample, Segment};
 use crate::unit::Nanos;
@@ -39,28 +39,25 @@ impl Throughout {
 
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment) {
-        let early = self.reach(segment.at);
-        let (mut few, samples) = (Vec::new(), &mut self.samples);
-        self.tcp.see_beside(flow, segment, &mut |sample, beside| match early {
-            true => few.push((sample, beside.place)),
-            false => *samples += add(&sample, beside),
-        });
-        self.go_back(segment.at, few, |this, place| this.tcp.flows.beside(place));
-        if let Some(parted) = self.tcp.flows.parted() {
-            self.intervals.tell(parted);
-        }
+        let mut heard = Heard { is_early: self.reach(segment.at), samples: 0, early: Vec::new() };
+        self.tcp.see_beside(flow, segment, &mut |sample, beside| heard.take(sample, beside));
+        self.heard(segment.at, heard, |this| &mut this.tcp.flows);
     }
 
     /// Shows a datagram of this flow.
     pub fn see_datagram(&mut self, flow: FlowHash, datagram: &Datagram<'_>) {
-        let early = self.reach(datagram.at);
-        let (mut few, samples) = (Vec::new(), &mut self.samples);
-        self.quic.see_beside(flow, datagram, &mut |sample, beside| match early {
-            true => few.push((sample, beside.place)),
-            false => *samples += add(&sample, beside),
-        });
-        self.go_back(datagram.at, few, |this, place| this.quic.flows.beside(place));
-        if let Some(parted) = self.quic.flows.parted() {
+        let mut heard = Heard { is_early: self.reach(datagram.at), samples: 0, early: Vec::new() };
+        self.quic.see_beside(flow, datagram, &mut |sample, beside| heard.take(sample, beside));
+        self.heard(datagram.at, heard, |this| &mut this.quic.flows);
+    }
+
+    /// After one packet of a flow of these.
+    fn heard<T: State>(&mut self, at: Nanos, heard: Heard, of: fn(&mut Self) -> &mut Flows<T>) {
+        self.samples += heard.samples;
+        if !heard.early.is_empty() {
+            self.go_back(at, heard.early, of);
+        }
+        if let Some(parted) = of(self).parted() {
             self.intervals.tell(parted);
         }
     }
@@ -77,20 +74,21 @@ impl Throughout {
 
     /// Samples of an interval before the one that is not over end this one too: then a clock was set back, or packets are out
     /// of order, and an interval is told of in two parts, each true.
-    fn go_back(
+    #[cold]
+    fn go_back<T: State>(
         &mut self,
         at: Nanos,
-        few: Vec<(Sample, Place)>,
-        beside: impl Fn(&mut Self, Place) -> Option<Beside<'_>>,
+        early: Vec<(Sample, Place)>,
+        of: fn(&mut Self) -> &mut Flows<T>,
     ) {
-        if few.is_empty() {
-            return;
-        }
         self.end_before(at);
-        for (sample, place) in few {
-            let added = beside(self, place).map_or(0, |mut beside| add(&sample, &mut beside));
-            self.samples += added;
+        let mut heard = Heard { is_early: false, samples: 0, early: Vec::new() };
+        for (sample, place) in early {
+            if let Some(mut beside) = of(self).beside(place) {
+                heard.take(sample, &mut beside);
+            }
         }
+        self.samples += heard.samples;
     }
 
     /// The interval is over, and the next is that of this time.
@@ -131,13 +129,28 @@ impl Throughout {
     }
 }
 
-/// Adds a sample to what the interval has of its flow; tells how many that are, one or, without a value, none.
-fn add(sample: &Sample, beside: &mut Beside<'_>) -> u64 {
-    let value = sample.value.value();
-    value.map_or(0, |value| {
-        beside.add(sample, value);
-        1
-    })
+/// What one packet tells.
+struct Heard {
+    /// It lies before the interval that is not over.
+    is_early: bool,
+    /// Samples with a value.
+    samples: u64,
+    /// Those that are kept for the interval that they lie in, and the place of their flow.
+    early: Vec<(Sample, Place)>,
+}
+
+impl Heard {
+    #[inline]
+    fn take(&mut self, sample: Sample, beside: &mut Beside<'_>) {
+        match sample.value.value() {
+            Some(_) if self.is_early => self.early.push((sample, beside.place)),
+            Some(value) => {
+                beside.add(&sample, value);
+                self.samples += 1;
+            }
+            None => {}
+        }
+    }
 }
 
 #[cfg(test)]
@@ -222,6 +235,7 @@ mod tests {
         let mut trips = Trips::new(4);
         (0..6).for_each(|port| trips.pass(i64::from(port), port, 30));
         trips.pass(9, 0, 20);
+        assert_eq!(trips.throughout.tcp.flows.heard(), 4);
         trips.throughout.end();
         let mut told = trips.told();
         told.sort_unstable_by_key(|told| (told.1, told.3));
