@@ -3,7 +3,7 @@
 
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::dissect::{Passing, Straight, dissect};
-use dwell_core::tcp::{FlowSeed, TcpFlags};
+use dwell_core::tcp::{FlowSeed, TcpFlags, Way};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
@@ -25,7 +25,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(dissect(&captured), found);
     }
     if let Ok(Passing::Segment(segment)) = found {
-        assert_eq!(straight.flow(&SEED), SEED.of(&segment.from, &segment.to));
+        let way = Way::of(segment.from, segment.to);
+        assert_eq!(straight.flow(&SEED), (SEED.of(&segment.from, &segment.to), way));
         let opens = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
         assert_eq!(straight.is_midstream(), !opens);
     }

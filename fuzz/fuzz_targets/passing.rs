@@ -4,7 +4,9 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::{Continuous, FlowLimits, Quic, Sample, Throughout};
 use dwell_core::tcp::dissect::Datagram;
-use dwell_core::tcp::{Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker, Way};
+use dwell_core::tcp::{
+    Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker, Way,
+};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 
