@@ -108,9 +108,12 @@ impl Tracker {
     ) {
         self.pass(segment.at, take);
         let is_midstream = !segment.flags.has(TcpFlags::SYN) && !segment.flags.has(TcpFlags::RST);
-        if is_midstream && !self.pending(flow, way) {
-            return;
+        if !is_midstream || self.pending(flow, way) {
+            self.look_at(flow, segment, take);
         }
+    }
+
+    fn look_at(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
         if segment.flags.has(TcpFlags::SYN) {
