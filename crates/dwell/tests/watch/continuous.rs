@@ -65,7 +65,7 @@ fn the_shortest_of_each_interval_is_a_line_of_its_kind() {
     let handshakes: Vec<_> = told.iter().filter(|line| line["kind"].is_null()).cloned().collect();
     assert_eq!(handshakes, lines(&plain));
     let account = text(&output.stderr);
-    assert!(account.contains("samples, 0 without a place; 0 flows forgotten for others"), "{account}");
+    assert!(account.contains("samples; 0 flows forgotten for others"), "{account}");
     assert!(!text(&plain.stderr).contains("throughout"));
 }
 
