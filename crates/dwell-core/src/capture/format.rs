@@ -4,7 +4,7 @@ use super::erf::Erf;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::snoop::Snoop;
-use super::{Captured, LinkType, ReadError};
+use super::{LinkType, ReadError};
 
 /// The order of bytes in a capture, which is that of the machine that wrote it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,7 @@ impl Order {
     /// The word that begins at `at` of bytes that are long enough.
     #[inline(always)]
     pub(super) fn word(self, bytes: &[u8], at: usize) -> u32 {
-        let [a, b, c, d, ..] = bytes[at..] else { panic!("bytes that are long enough") };
-        self.u32([a, b, c, d])
+        self.u32([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     }
 }
 
@@ -48,15 +47,6 @@ pub(super) struct Found {
     /// Behind its last.
     pub(super) to: usize,
     pub(super) length: u32,
-}
-
-impl Found {
-    /// The packet, out of the bytes that it was found in.
-    #[inline(always)]
-    pub(super) fn of(self, bytes: &[u8]) -> Captured<'_> {
-        let Self { at, link, from, to, length } = self;
-        Captured { at, link, bytes: &bytes[from..to], length }
-    }
 }
 
 /// What the next bytes of a capture are.

@@ -77,18 +77,6 @@ impl<S: Source> Reader<S> {
         Ok(self.find()?.map(|found| self.at(found)))
     }
 
-    /// Calls `take` with the packets that are at hand, as many as there are, without a question to the source; what follows
-    /// them takes [`Self::read`].
-    #[inline(always)]
-    pub fn at_hand(&mut self, take: &mut impl FnMut(Captured<'_>)) {
-        let bytes = self.from.window();
-        let (start, whole) = (&mut self.start, &mut self.whole);
-        match &mut self.format {
-            Format::Pcap(pcap) => run::<S>(bytes, start, whole, |bytes| pcap.record(bytes), take),
-            others => run::<S>(bytes, start, whole, |bytes| others.record(bytes), take),
-        }
-    }
-
     /// Goes on to the next packet as [`Self::read`] does, and tells its time.
     ///
     /// # Errors
@@ -106,8 +94,8 @@ impl<S: Source> Reader<S> {
     }
 
     #[inline(always)]
-    fn at(&self, found: Found) -> Captured<'_> {
-        found.of(self.from.window())
+    fn at(&self, Found { at, link, from, to, length }: Found) -> Captured<'_> {
+        Captured { at, link, bytes: &self.from.window()[from..to], length }
     }
 
     /// Where the next packet is. What is found goes from hand to hand and not by way of memory: from there it comes late.
@@ -141,6 +129,7 @@ impl<S: Source> Reader<S> {
             }
             Record::Packet(found, length) => {
                 let from = self.start;
+                self.from.foresee(from);
                 self.start += length;
                 self.whole += 1;
                 Some(Ok(Some(Found { from: from + found.from, to: from + found.to, ..found })))
@@ -205,32 +194,6 @@ impl<S: Source> Reader<S> {
         match kind {
             io::ErrorKind::UnexpectedEof => ReadError::CutOff { whole: self.whole },
             _ => ReadError::Damaged { whole: self.whole },
-        }
-    }
-}
-
-/// Calls `take` with each packet of these bytes from `start` on, up to what is none. That is looked at once more: whatever
-/// makes a record something else is not yet behind `start`.
-#[inline(always)]
-fn run<S: Source>(
-    bytes: &[u8],
-    start: &mut usize,
-    whole: &mut usize,
-    mut record: impl FnMut(&[u8]) -> Record,
-    take: &mut impl FnMut(Captured<'_>),
-) {
-    loop {
-        let left = &bytes[*start..];
-        match record(left) {
-            // One of no bytes may be what is left of a source that was cut off.
-            Record::Packet(found, length) if found.from < found.to => {
-                S::foresee(left);
-                *start += length;
-                *whole += 1;
-                take(found.of(left));
-            }
-            Record::Other(length) => *start += length,
-            _ => return,
         }
     }
 }

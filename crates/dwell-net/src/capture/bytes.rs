@@ -42,9 +42,10 @@ impl Source for Bytes {
     }
 
     #[inline]
-    fn foresee(bytes: &[u8]) {
-        // Of what is read it does no harm.
-        Windows::foresee(bytes);
+    fn foresee(&self, at: usize) {
+        if let Self::Mapped(windows) = self {
+            windows.foresee(at);
+        }
     }
 
     fn is_cut_off(&self) -> bool {

@@ -64,7 +64,6 @@ impl File {
     #[inline]
     pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Account, ReadError> {
         loop {
-            self.reader.at_hand(take);
             let ended = match self.reader.read() {
                 Ok(Some(packet)) => {
                     take(packet);

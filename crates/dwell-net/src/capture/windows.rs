@@ -1,7 +1,7 @@
 //! A file of which a part is mapped at a time.
 
 use super::guard::Guard;
-use super::mapped::{Mapped, foresee};
+use super::mapped::Mapped;
 use super::packed::is_packed;
 use dwell_core::capture::Source;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -96,8 +96,10 @@ impl Source for Windows {
     }
 
     #[inline]
-    fn foresee(bytes: &[u8]) {
-        foresee(bytes, AHEAD);
+    fn foresee(&self, at: usize) {
+        if let Some(mapped) = &self.mapped {
+            mapped.foresee(self.skipped + at + AHEAD);
+        }
     }
 
     #[cold]
