@@ -13,8 +13,21 @@ const MUCH: usize = 4_096;
 
 /// What is kept of a flow of some kind.
 pub(super) trait State: Default {
-    /// What tells the round trips of such a flow.
+    /// What tells the round trips of such a flow: each as far behind the first as in [`By`]; where they are less, the last again.
     const SIGNS: [By; SIGNS];
+}
+
+/// Whether the signs stand where they are looked for.
+const fn in_order(signs: &[By; SIGNS]) -> bool {
+    let mut place = 0;
+    while place < SIGNS {
+        let behind = signs[place] as usize - signs[0] as usize;
+        if behind >= SIGNS || signs[behind] as usize != signs[place] as usize {
+            return false;
+        }
+        place += 1;
+    }
+    true
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +120,7 @@ impl Beside<'_> {
 
 impl<T: State> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
+        const { assert!(in_order(&T::SIGNS), "signs in the order of By") };
         let sets = (flows / WAYS).max(1);
         Self {
             heads: vec![Heads { hashes: [0; WAYS], touched: [NEVER; WAYS] }; sets].into_boxed_slice(),
@@ -140,19 +154,22 @@ impl<T: State> Flows<T> {
             let is_first = ways[way].as_ref()?.is_first(from, to)?;
             Some((way, is_first))
         });
-        let mut shortest = Shortest::default();
+        let mut is_listed = false;
         let (way, is_first) = found.unwrap_or_else(|| {
             let way = (0..WAYS).min_by_key(|way| heads.touched[*way]).unwrap_or(0);
             if let Some(gone) = ways[way].take() {
                 self.forgotten += u64::from(heads.is_fresh(way, at, self.patience));
-                shortest.is_listed = gone.shortest.is_listed;
+                is_listed = gone.shortest.is_listed;
                 self.parted.extend(gone.shortest.told(gone.ends, T::SIGNS));
             }
             (heads.hashes[way], heads.touched[way]) = (hash, at);
             (way, true)
         });
-        let flow =
-            ways[way].get_or_insert_with(|| Flow { ends: [*from, *to], state: T::default(), shortest });
+        let flow = ways[way].get_or_insert_with(|| Flow {
+            ends: [*from, *to],
+            state: T::default(),
+            shortest: Shortest::none(is_listed),
+        });
         if !heads.is_fresh(way, at, self.patience) {
             flow.state = T::default();
         }

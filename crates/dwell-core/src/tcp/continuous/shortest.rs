@@ -42,6 +42,11 @@ pub(super) struct Told {
 }
 
 impl Shortest {
+    /// None yet, of a flow whose place is listed already or not.
+    pub(super) fn none(is_listed: bool) -> Self {
+        Self { is_listed, ..Self::default() }
+    }
+
     /// A sample to the end that was heard first, or to the other, by the sign of this number.
     pub(super) fn add(&mut self, sample: &Sample, value: Nanos, to_first: bool, sign: usize) {
         let direction = usize::from(!to_first);

@@ -248,6 +248,22 @@ mod tests {
     }
 
     #[test]
+    fn of_many_that_are_forgotten_what_the_interval_has_is_told_before_its_end() {
+        let (mut trips, mut early) = (Trips::new(4), Vec::new());
+        for port in 0..10_000 {
+            trips.pass(1, port, 30);
+            early.extend(trips.told());
+        }
+        // All but the last few thousands.
+        assert!((5_000..10_000).contains(&early.len()), "{}", early.len());
+        trips.throughout.end();
+        early.extend(trips.told());
+        early.sort_unstable_by_key(|told| told.1);
+        assert!(early.iter().map(|told| told.1).eq(0..10_000));
+        assert_eq!(trips.throughout.samples(), Samples { samples: 10_000, forgotten_flows: 9_996 });
+    }
+
+    #[test]
     fn a_clock_that_is_set_back_loses_nothing() {
         let mut trips = Trips::new(8);
         [9_000, -500, 9_100].into_iter().for_each(|at| trips.pass(at, 7, 30));
