@@ -7,10 +7,11 @@ use super::runs::{LUMPY, lump, pace};
 use super::verdict::{narrow_link, no_less, rates_told};
 use crate::avail::chance::exponential;
 use crate::avail::stream::occupied;
+use crate::capacity::CLOCK_RATE_DOUBT;
 use crate::coalescence::{Coalescence, Kind};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit};
-use crate::train::{Departure, Fleet, Observation, PathFacts};
+use crate::train::{Departure, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
 /// Sizes of the ruler's packets, and the smallest as a share of the largest.
@@ -22,6 +23,9 @@ const FIRST: usize = 60;
 
 /// Its trains are short, so they follow each other so many times as fast as others.
 const OFTEN: i64 = 60;
+
+/// The test takes no longer.
+const TESTING: Nanos = Nanos::from_millis(850);
 
 /// Bursts that last so many periods take no more than so many times what the narrow link needs.
 const LASTING: f64 = 3.0;
@@ -92,27 +96,34 @@ impl SparedRuns {
 
     /// The next trains of the ruler, where there is one; empty: it is done.
     pub(super) fn measure(&mut self) -> Option<Fleet> {
-        let ruler = self.ruler.as_ref()?;
         let sizes = self.ruled_sizes();
         let found = self.ruled_by(&sizes);
+        let ruler = self.ruler.as_mut()?;
         let sure = |found: &Crest| found.slope.half_width() < SURE * found.slope.value && found.share > CLEAR;
-        if self.planned >= self.config.lasting || (self.rounds > 1 && found.as_ref().is_some_and(sure)) {
-            return Some(Vec::new());
-        }
+        let done =
+            self.planned >= self.config.lasting || (self.rounds > 1 && found.as_ref().is_some_and(sure));
         let slope = found.map(|found| found.slope.value).filter(|slope| *slope > 0.0);
         let count = FIRST << self.rounds.saturating_sub(1).min(5);
         self.rounds += 1;
+        let chance = &mut self.chance;
+        let trains: Vec<Train> = match slope {
+            Some(slope) if done => ruler.test(&sizes, slope, chance),
+            None if done => Vec::new(),
+            _ => (0..count)
+                .map(|place| ruler.train(place / sizes.len(), sizes[place % sizes.len()], slope, chance))
+                .collect(),
+        };
         // What packets take of the link, as far as it is known.
-        let known = slope.or_else(|| self.burst_slope()).unwrap_or(0.0);
+        let (rest, known) = (ruler.rest(), slope.or_else(|| self.burst_slope()).unwrap_or(0.0));
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
+        let until = if done { self.planned + TESTING } else { self.config.lasting };
         let mut fleet = Fleet::new();
-        for place in 0..count {
-            let train = ruler.train(place / sizes.len(), sizes[place % sizes.len()], slope, &mut self.chance);
+        for train in trains {
             let lasts: f64 = train.packets.iter().map(|packet| known * occupied(packet.size)).sum();
             let mean = (self.config.pause / OFTEN).max(Nanos::from_f64(lasts / share));
-            let pause = ruler.rest() + exponential(&mut self.chance, mean);
+            let pause = rest + exponential(&mut self.chance, mean);
             self.planned += pause;
-            if self.planned > self.config.lasting && place > 0 {
+            if self.planned > until && !fleet.is_empty() {
                 break;
             }
             fleet.push(Departure { pause, train });
@@ -125,8 +136,12 @@ impl SparedRuns {
         Some(pace(self.full())? / occupied(self.facts.max_size))
     }
 
+    /// Nanoseconds.
+    fn tick(&self) -> f64 {
+        self.facts.resolution.as_f64().max(1.0)
+    }
+
     fn ruled_by(&self, sizes: &[Bytes]) -> Option<Crest> {
-        let tick = self.facts.resolution.as_f64().max(1.0);
         let ruler = self.ruler.as_ref()?;
         let lasting = |slope: &f64| {
             let packets = self.full().map(|train| train.came.len()).max().unwrap_or(0) as f64;
@@ -134,7 +149,7 @@ impl SparedRuns {
         };
         let least = self.burst_slope().filter(lasting).map_or(0.0, |slope| slope / LONGER);
         let range = least..=f64::INFINITY;
-        ruler.crest(sizes, tick, &range, self.config.seed)
+        ruler.crest(sizes, self.tick(), &range, self.config.seed)
     }
 
     /// What the ruler says, where there is one.
@@ -147,12 +162,20 @@ impl SparedRuns {
             return Some(report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why)));
         };
         let mut report = report;
-        let mut slope = found.slope;
+        let halves = sizes.split_at(sizes.len().div_ceil(2));
+        let alone: Vec<f64> = [halves.0, halves.1]
+            .into_iter()
+            .filter_map(|sizes| Some(self.ruled_by(sizes)?.slope.value))
+            .collect();
+        // A tick of the clock is in the gap of every packet where it is a multiple of it.
+        let (tick, mut slope) = (self.tick() / occupied(self.facts.max_size), found.slope);
+        slope.low = (alone.iter().copied().fold(slope.low, f64::min) - tick).max(slope.value / 2.0);
+        slope.high = alone.iter().copied().fold(slope.high, f64::max) + tick;
         if found.trains < TRAINS
             || found.share < SHARE
             || found.lead < LEAD
             || found.scatter > SCATTER
-            || slope.half_width() > NARROW * slope.value
+            || found.slope.half_width() > NARROW * slope.value
         {
             report.warnings.push(format!(
                 "the receiver gathers packets, and cross traffic spared few of the trains that its period can measure ({} trains, \
@@ -161,10 +184,18 @@ impl SparedRuns {
                 found.share * 100.0
             ));
         }
-        if found.woven {
-            let why = "the receiver gathers packets, and two packets agree on this less often than longer runs: others' packets are \
-                       in all of these, in step";
-            let finding = Finding::at_least(1e9 / slope.high, Unit::Bps, why);
+        let in_all = if found.woven {
+            Some(
+                "two packets agree on this less often than longer runs: others' packets are in all of these, in step",
+            )
+        } else if ruler.strained(&sizes, self.tick()) {
+            Some("trains a little slower than this came slower still: others' packets are in all of these")
+        } else {
+            None
+        };
+        if let Some(why) = in_all {
+            let why = format!("the receiver gathers packets, and {why}");
+            let finding = Finding::at_least(1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT), Unit::Bps, why);
             return Some(report.with(Quantity::NarrowLinkCapacity, finding));
         }
         if found.untouched < UNTOUCHED {
@@ -174,19 +205,10 @@ impl SparedRuns {
                 found.untouched * 100.0
             ));
         }
-        let halves = sizes.split_at(sizes.len().div_ceil(2));
-        let alone: Vec<f64> = [halves.0, halves.1]
-            .into_iter()
-            .filter_map(|sizes| Some(self.ruled_by(sizes)?.slope.value))
-            .collect();
         if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
             report.warnings.push(rates_told(&alone));
-            slope.high = alone.iter().copied().fold(slope.high, f64::max);
             return Some(report.with(Quantity::NarrowLinkCapacity, no_less(&slope)));
         }
-        // A tick of the clock is in the gap of every packet where it is a multiple of it.
-        let tick = self.facts.resolution.as_f64().max(1.0) / occupied(self.facts.max_size);
-        (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
         Some(narrow_link(report, slope))
     }
 }

@@ -39,6 +39,17 @@ const ABOUT: RangeInclusive<f64> = -0.08..=0.14;
 const SEEKS: usize = 5;
 const LEAST: f64 = 1.0 / 4_000.0;
 
+/// How much slower than what was found the trains of the test are, and what they come as where they come as they were sent.
+const SLOWER: f64 = 1.02;
+const AS_SENT: RangeInclusive<f64> = 0.97..=1.03;
+
+/// So many nats less for that than for anything else, and so much less, are no chance.
+const STRAINED: f64 = 3.0;
+const CLEARLY: f64 = 0.8;
+
+/// Trains of the test at most.
+const TESTS: usize = 800;
+
 /// Lumps lie farther apart than this share of the period, and the next one comes within so much of it.
 const APART: f64 = 0.25;
 const NEXT: f64 = 0.2;
@@ -61,6 +72,14 @@ struct Cut {
     before: usize,
     /// From the first packet's lump to the next one.
     next: f64,
+    /// Whether the others were sent apart, and not back to back. Then all that follows is nanoseconds, as they were sent, and
+    /// else bits.
+    apart: bool,
+    /// What one of them takes.
+    packet: f64,
+    /// From the first of them to the last that came before the cut, and to the next one.
+    in_time: f64,
+    too_late: f64,
     vantage: Vantage,
 }
 
@@ -71,6 +90,7 @@ pub(super) struct Ruler {
     period: f64,
     rest: Nanos,
     cuts: Vec<Cut>,
+    tested: bool,
 }
 
 impl Ruler {
@@ -80,7 +100,7 @@ impl Ruler {
         let polls = if let Behaviour::Deferred { polls, .. } = fit.behaviour { polls } else { 1 };
         let forgets = if kind == Kind::Adaptive { FORGETS } else { Nanos::ZERO };
         let rest = Nanos::from_f64(RESTS * period * f64::from(polls)).max(forgets);
-        Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new() })
+        Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new(), tested: false })
     }
 
     /// Nanoseconds.
@@ -100,35 +120,56 @@ impl Ruler {
 
     /// The next train of packets of `size`, to end where the period does; `slope` is what was found so far.
     pub(super) fn train(&self, place: usize, size: Bytes, slope: Option<f64>, chance: &mut Indices) -> Train {
-        let most = BEHIND[place % BEHIND.len()];
         let (others, room) = match slope.filter(|_| !place.is_multiple_of(SEEKS)) {
             // Where packets end nobody knows yet: far or near, with equal chances.
-            None => (most.max(9), self.period * LEAST.powf(share(chance))),
+            None => (BEHIND[place % BEHIND.len()].max(9), self.period * LEAST.powf(share(chance))),
             Some(slope) if self.kind != Kind::Hold && place % 2 == 1 => {
-                let count = CLOSE[place / 2 % CLOSE.len()];
-                let about = ABOUT.start() + (ABOUT.end() - ABOUT.start()) * share(chance);
-                (count as usize + 2, slope * occupied(size) * (count + about))
+                close(place / 2, slope * occupied(size), chance)
             }
-            Some(slope) => {
-                let packet = slope * occupied(size);
-                let others = most.min((self.period / packet) as usize + 1).max(2);
-                (others, packet * (others as f64 - 1.0) * share(chance))
-            }
+            Some(slope) => self.within(place, slope * occupied(size), chance),
         };
+        self.laid(size, others, room, Nanos::ZERO)
+    }
+
+    /// How many packets that take so long follow, and what is left of the period: some of them come in time.
+    fn within(&self, place: usize, packet: f64, chance: &mut Indices) -> (usize, f64) {
+        let others = BEHIND[place % BEHIND.len()].min((self.period / packet) as usize + 1).max(2);
+        (others, packet * (others as f64 - 1.0) * share(chance))
+    }
+
+    /// The others come where so much is left of the period, and so long one after the other.
+    fn laid(&self, size: Bytes, others: usize, room: f64, hold: Nanos) -> Train {
         let ahead = Packet { size, hold: Nanos::from_f64(self.period - room).max(Nanos(1)) };
-        let mut packets = vec![Packet { size, hold: Nanos::ZERO }; others + 1];
+        let mut packets = vec![Packet { size, hold }; others + 1];
         packets[1] = ahead;
         Train { packets, ..Train::default() }
+    }
+
+    /// The trains of the test, once: not back to back, but a little slower than the narrow link seems to be.
+    pub(super) fn test(&mut self, sizes: &[Bytes], slope: f64, chance: &mut Indices) -> Vec<Train> {
+        if std::mem::replace(&mut self.tested, true) {
+            return Vec::new();
+        }
+        let one = |number: usize| {
+            let (place, size) = (number / sizes.len(), sizes[number % sizes.len()]);
+            let packet = slope * SLOWER * occupied(size);
+            let (others, room) = match self.kind {
+                Kind::Hold => self.within(place, packet, chance),
+                _ => close(place, packet, chance),
+            };
+            self.laid(size, others, room, Nanos::from_f64(packet))
+        };
+        (0..TESTS).map(one).collect()
     }
 
     /// Notes a train of this form; false: it has another.
     pub(super) fn see(&mut self, observation: &Observation) -> bool {
         let [first, ahead, others @ ..] = observation.fates.as_slice() else { return false };
-        let follows = |fate: &Fate| fate.packet.hold == Nanos::ZERO && fate.packet.size == first.packet.size;
+        let [next, ..] = others else { return false };
+        let follows = |fate: &Fate| fate.packet == Packet { size: first.packet.size, ..next.packet };
         let ours = observation.direction == Direction::Forward
-            && ahead.packet.hold > Nanos::ZERO
+            && ahead.packet.hold > next.packet.hold
             && ahead.packet.size == first.packet.size
-            && !others.is_empty()
             && others.iter().all(follows);
         if ours {
             self.cuts.extend(self.cut(observation));
@@ -154,16 +195,28 @@ impl Ruler {
             _ if next == 1 => begins.next().unwrap_or(stamps.len()),
             _ => return None,
         };
-        let [first, ahead, ..] = observation.fates.as_slice() else { return None };
-        let sent = first.sent.nearest_wire().as_f64();
+        let [first, ahead, behind, ..] = observation.fates.as_slice() else { return None };
+        let sent = |fate: &Fate| fate.sent.nearest_wire().as_f64();
+        let (others, before, bits) = (stamps.len() - 1, until - 1, occupied(first.packet.size));
+        let apart = behind.packet.hold > Nanos::ZERO;
+        // To the place's packet; beyond the last it is not known.
+        let until = |place: usize| match observation.fates.get(place) {
+            _ if !apart => bits * place.saturating_sub(1) as f64,
+            Some(fate) => sent(fate) - sent(ahead),
+            None => f64::INFINITY,
+        };
         Some(Cut {
             size: first.packet.size,
-            at: sent,
-            delay: stamps[0].0 - sent,
-            after: ahead.sent.nearest_wire().as_f64() - sent,
-            others: stamps.len() - 1,
-            before: until - 1,
+            at: sent(first),
+            delay: stamps[0].0 - sent(first),
+            after: sent(ahead) - sent(first),
+            others,
+            before,
             next: stamps[next].0 - stamps[0].0,
+            apart,
+            packet: if apart { until(others) / (others - 1) as f64 } else { bits },
+            in_time: until(before),
+            too_late: until(before + 1),
             vantage,
         })
     }
@@ -182,20 +235,39 @@ impl Ruler {
         range: &RangeInclusive<f64>,
         seed: u64,
     ) -> Option<Crest> {
+        let (share, best) = self.marks(sizes, tick, false, range)?;
+        Some(Crest { scatter: share, ..crest(&best, range, seed)? })
+    }
+
+    /// Whether the trains of the test agree that they came slower than they were sent: a queue of others' packets that fill
+    /// the link lets none of them pass as it came.
+    pub(super) fn strained(&self, sizes: &[Bytes], tick: f64) -> bool {
+        let any = 0.0..=f64::INFINITY;
+        let Some((_, marks)) = self.marks(sizes, tick, true, &any) else { return false };
+        let (best, as_sent) = (score(&marks, &any), score(&marks, &AS_SENT));
+        best - as_sent > STRAINED && as_sent < best * CLEARLY
+    }
+
+    /// What trains of these sizes tell, sent apart or not, and what is best taken for the error of their stamps.
+    fn marks(
+        &self,
+        sizes: &[Bytes],
+        tick: f64,
+        apart: bool,
+        range: &RangeInclusive<f64>,
+    ) -> Option<(f64, Vec<Mark>)> {
         let level = self.level();
-        let delays: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.at, cut.delay)).collect();
         // Larger packets take longer: sizes by themselves.
-        let line = |size: Bytes| {
-            let of_size = self.cuts.iter().zip(&delays).filter(|(cut, _)| cut.size == size);
-            line_under(&of_size.map(|(_, delay)| *delay).collect::<Vec<_>>())
-        };
+        let of_size = |size: Bytes| self.cuts.iter().filter(move |cut| cut.size == size);
+        let line =
+            |size: Bytes| line_under(&of_size(size).map(|cut| (cut.at, cut.delay)).collect::<Vec<_>>());
         let cuts: Vec<(&Cut, f64)> = sizes
             .iter()
             .filter_map(|size| Some((size, line(*size)?)))
             .flat_map(|(size, line)| {
-                let of_size = self.cuts.iter().filter(move |cut| cut.size == *size);
-                of_size.map(move |cut| (cut, (cut.delay - line.at(cut.at)).max(0.0)))
+                of_size(*size).map(move |cut| (cut, (cut.delay - line.at(cut.at)).max(0.0)))
             })
+            .filter(|(cut, _)| cut.apart == apart)
             .collect();
         let marks = |share: &f64| {
             let mark = |(cut, late): &(&Cut, f64)| match self.kind {
@@ -205,24 +277,28 @@ impl Ruler {
             cuts.iter().filter_map(mark).collect::<Vec<_>>()
         };
         let errors = if self.kind == Kind::Hold { &ERRORS[..] } else { &ERRORS[..1] };
-        let tried = errors.iter().map(|share| (share, marks(share)));
-        let scored = tried.map(|(share, marks)| (score(&marks, range), *share, marks));
-        let (_, share, best) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        Some(Crest { scatter: share, ..crest(&best, range, seed)? })
+        let tried = errors.iter().map(|share| (*share, marks(share)));
+        tried.max_by(|one, other| score(&one.1, range).total_cmp(&score(&other.1, range)))
     }
+}
+
+/// How many packets that take so long follow, and what is left of the period: the last but one comes about when that ends.
+fn close(place: usize, packet: f64, chance: &mut Indices) -> (usize, f64) {
+    let count = CLOSE[place % CLOSE.len()];
+    let about = ABOUT.start() + (ABOUT.end() - ABOUT.start()) * share(chance);
+    (count as usize + 2, packet * (count + about))
 }
 
 impl Cut {
     /// By what a hold tells: when the first packet that was too late came.
     fn held(&self, late: f64, share: f64, tick: f64) -> Option<Mark> {
-        let bits = occupied(self.size) * self.before as f64;
         let lasting = self.next - self.after;
         (self.before > 0 && lasting > 0.0).then(|| {
             let packet = lasting / self.before as f64;
             let error = tick + share * packet;
             Mark {
-                low: (lasting - error).max(0.0) / bits,
-                high: (lasting + error) / bits,
+                low: (lasting - error).max(0.0) / self.too_late,
+                high: (lasting + error) / self.too_late,
                 late: (late - error).max(0.0) / packet,
                 packets: self.before,
                 room: None,
@@ -236,14 +312,13 @@ impl Cut {
         ((self.next / period - 1.0).abs() < NEXT && self.before > 0 && room > 0.0).then(|| {
             let last = (self.before - 1) as f64;
             let packet = room / (last + 0.5);
-            let bits = occupied(self.size);
             let all = self.before == self.others;
             Mark {
-                low: if all { 0.0 } else { (room - tick).max(0.0) / (bits * (last + 1.0)) },
-                high: (room + tick) / (bits * last),
+                low: if all { 0.0 } else { (room - tick).max(0.0) / self.too_late },
+                high: (room + tick) / self.in_time,
                 late: (late - tick).max(0.0) / packet,
                 packets: self.before,
-                room: Some(room / bits),
+                room: Some(room / self.packet),
             }
         })
     }
