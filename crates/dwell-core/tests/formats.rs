@@ -12,7 +12,17 @@ struct Read {
     length: u32,
 }
 
-fn read(file: &[u8]) -> (Vec<Read>, Result<(), ReadError>) {
+/// Gives a byte at a time, as a slow pipe does.
+struct Bytes<'a>(&'a [u8]);
+
+impl std::io::Read for Bytes<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let one = into.len().min(1);
+        self.0.read(&mut into[..one])
+    }
+}
+
+fn read(file: impl std::io::Read) -> (Vec<Read>, Result<(), ReadError>) {
     let mut packets = Vec::new();
     let mut reader = match Reader::new(file) {
         Ok(reader) => reader,
@@ -150,11 +160,11 @@ fn all() -> Vec<(Vec<u8>, Vec<Read>)> {
 #[test]
 fn each_format_holds_the_same_packets() {
     for (file, wanted) in all() {
-        let (packets, end) = read(&file);
+        let (packets, end) = read(&file[..]);
         assert!(end.is_ok(), "{end:?}");
         assert_eq!(packets, wanted);
     }
-    let (packets, end) = read(&erf());
+    let (packets, end) = read(&erf()[..]);
     assert!(end.is_ok(), "{end:?}");
     let wanted = expected(false, 197);
     assert_eq!(packets.len(), wanted.len());
@@ -178,6 +188,18 @@ fn what_is_cut_off_anywhere_is_read_up_to_there_and_said_to_be_cut() {
                 Ok(()) => assert_eq!(read(&file[..end]).0, packets),
                 other => panic!("cut at {end}: {other:?}"),
             }
+        }
+    }
+}
+
+#[test]
+fn what_follows_the_last_packet_is_the_same_however_it_comes() {
+    for (file, packets) in all() {
+        for more in 0..40 {
+            let file = [&file[..], &vec![0xff; more]].concat();
+            let ((whole, end), (slow, slow_end)) = (read(&file[..]), read(Bytes(&file)));
+            assert_eq!((&whole, &slow), (&packets, &packets));
+            assert_eq!(format!("{end:?}"), format!("{slow_end:?}"), "{more} bytes behind them");
         }
     }
 }
@@ -208,6 +230,6 @@ proptest! {
         files.push((erf(), Vec::new()));
         let mut bytes = files[file % files.len()].0.clone();
         damage.into_iter().for_each(|(at, with)| { if let Some(byte) = bytes.get_mut(at) { *byte = with } });
-        let _ = read(&bytes);
+        let _ = read(&bytes[..]);
     }
 }

@@ -4,6 +4,9 @@ use super::format::{Found, Order, Record};
 use super::reader::LARGEST_RECORD;
 use super::{LinkType, ReadError};
 
+/// Bytes of a record that are looked at.
+const LOOKED_AT: usize = 16;
+
 /// What the header of a file says.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Pcap {
@@ -51,7 +54,8 @@ impl Pcap {
 
     #[inline(always)]
     fn ordered(&self, bytes: &[u8], order: Order) -> Record {
-        let Some(head) = bytes.first_chunk::<16>() else { return Record::Needs(self.header) };
+        // No more than that, even of longer headers: however the bytes come, the same is found.
+        let Some(head) = bytes.first_chunk::<LOOKED_AT>() else { return Record::Needs(LOOKED_AT) };
         let word = |at: usize| order.word(head, at);
         let (mut kept, mut length) = (word(8), word(12));
         if self.may_be_swapped && kept > length {
