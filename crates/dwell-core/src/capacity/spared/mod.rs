@@ -12,8 +12,8 @@
 //! delivery, so only the last ones are looked at, in trains as long as several lumps. Trains have several sizes: a link's
 //! time grows with the size, and a host's does not; and cross traffic that keeps time with packets of one size does not
 //! with those of another. Where packets come in lumps, runs are long, and if the link before the narrow one is no faster,
-//! others get into every long run. So where the lumps have a period, that serves as a ruler for short trains (`ruler`);
-//! where none is found, trains a little slower than what was found must pass as they were sent.
+//! others get into every long run. So where the lumps have a period, that serves as a ruler for short trains (`ruler`).
+//! In either case trains a little slower than what was found must pass as they were sent.
 
 #[cfg(test)]
 mod bucket_tests;
