@@ -1,4 +1,4 @@
-//! A capture is the same in one piece and in many, plain and packed.
+//! A capture is the same in one piece and in many, mapped, plain and packed.
 #![no_main]
 
 use dwell_core::capture::{Captured, ReadError, Reader};
@@ -48,8 +48,19 @@ fn all(from: impl Read) -> (Vec<Kept>, String) {
 }
 
 fn file(bytes: Vec<u8>) -> Result<(Vec<Kept>, Account), String> {
+    each(File::of(Cursor::new(bytes)))
+}
+
+/// What lies on a disk is mapped.
+fn mapped(bytes: &[u8]) -> Result<(Vec<Kept>, Account), String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("room for it");
+    each(File::open(file.path()))
+}
+
+fn each(file: Result<File, ReadError>) -> Result<(Vec<Kept>, Account), String> {
     let mut packets = Vec::new();
-    let mut file = File::of(Cursor::new(bytes)).map_err(|error| format!("{error:?}"))?;
+    let mut file = file.map_err(|error| format!("{error:?}"))?;
     let account =
         file.each(&mut |packet| packets.push(kept(&packet))).map_err(|error| format!("{error:?}"))?;
     Ok((packets, account))
@@ -62,6 +73,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(all(Pieces { bytes, state: (*state).into() }), whole);
 
     let plain = file(bytes.to_vec());
+    assert_eq!(mapped(bytes), plain);
     if let Ok((packets, account)) = &plain {
         let used = account.packets - account.timeless;
         assert_eq!(packets.len() as u64, used);
