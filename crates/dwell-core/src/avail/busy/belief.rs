@@ -47,11 +47,11 @@ struct Fleet {
     stamps: f64,
 }
 
-/// What is free, and what the tight link carries at the median, as shares of what the narrow link carries.
+/// What is free, and what the tight link carries, as shares of what the narrow link carries.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Belief {
     pub(super) free: Estimate,
-    pub(super) carries: f64,
+    pub(super) carries: Estimate,
 }
 
 /// What is free, as a share of what the narrow link carries, which takes `pace` a packet: a train at a rate R on a tight link that
@@ -76,9 +76,15 @@ pub(super) fn belief(fleets: &[Vec<Sample>], waited: Option<f64>, pace: f64) -> 
         free[step.0] += weight;
         carries[step.1] += weight;
     }
-    let free = |part: f64| share(grid.free, &free, part).clamp(FREE.0, FREE.1);
-    let estimate = Estimate { value: free(0.5), low: free(0.025), high: free(0.975) };
-    Some(Belief { free: estimate, carries: share(grid.carries, &carries, 0.5).exp() })
+    Some(Belief {
+        free: told(|part| share(grid.free, &free, part).clamp(FREE.0, FREE.1)),
+        carries: told(|part| share(grid.carries, &carries, part).exp()),
+    })
+}
+
+/// The median, and what 95 % of all weight lies between.
+fn told(at: impl Fn(f64) -> f64) -> Estimate {
+    Estimate { value: at(0.5), low: at(0.025), high: at(0.975) }
 }
 
 fn log((from, to): (f64, f64)) -> (f64, f64) {
@@ -256,7 +262,7 @@ mod tests {
             let told = belief(&fleets, waited, PACE).unwrap();
             let free = told.free;
             prop_assert!(FREE.0 <= free.low && free.low <= free.value && free.value <= free.high && free.high <= FREE.1, "{told:?}");
-            prop_assert!(told.carries.is_finite() && told.carries > 0.0, "{told:?}");
+            prop_assert!(told.carries.high.is_finite() && told.carries.low > 0.0, "{told:?}");
         }
     }
 

@@ -236,7 +236,8 @@ impl Busy {
     /// Long trains at the next rate of a search, as far apart as the queue of the last takes to drain.
     fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.fastest() else { return (Round::Over, None) };
-        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace) else {
+        let narrow_free = self.samples.line().map_or(0.0, |line| line.free.low);
+        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace, narrow_free) else {
             return (Round::Over, None);
         };
         self.trial.at(rate);

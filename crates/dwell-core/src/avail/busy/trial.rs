@@ -4,6 +4,7 @@ use super::belief::{Belief, belief};
 use super::sample::Sample;
 use super::strain;
 use crate::avail::search::Verdict;
+use crate::stats::Estimate;
 
 /// Trains of the test, of one that left doubts, and of each fleet of a search.
 pub(super) const TEST: usize = 2;
@@ -14,9 +15,9 @@ pub(super) const FLEET: usize = 2;
 pub(super) const LENGTHENED: usize = 4;
 
 /// The search goes on until what is free is known so well, as a share of what the narrow link carries, or after so many
-/// fleets.
+/// fleets, where the tight link may be that one or carries no more than it.
 const RESOLUTION: f64 = 0.12;
-const FLEETS: usize = 12;
+const FLEETS: f64 = 12.0;
 
 /// Trains of a search are by so much of the narrow link faster than what seems free, in turns: the nearer ones show what is free, the
 /// others what the tight link carries.
@@ -29,7 +30,8 @@ const LEAST: f64 = 0.03;
 /// What is taken for free before a search shows anything.
 pub(super) const UNKNOWN: f64 = 0.5;
 
-/// A tight link that carries more than the narrow one holds trains up by less: they are up to so many times as far from what is free.
+/// A tight link that carries more than the narrow one holds trains up by less, in proportion: they are up to so many times as far from what
+/// is free. Where it seems to be another that surely carries more, up to the square of it as many follow: the mean of so many is as much surer.
 const WIDER: f64 = 2.0;
 
 /// What trains at rates that may be free showed. Rates are packets of ours a nanosecond.
@@ -74,17 +76,26 @@ impl Trial {
         }
     }
 
-    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet; `None`: it is over.
-    pub(super) fn next(&mut self, waited: Option<f64>, pace: f64) -> Option<f64> {
+    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet and seems to have so much `free` at the least;
+    /// `None`: it is over. What all tell is judged when all turns have been taken, for that takes a while.
+    pub(super) fn next(&mut self, waited: Option<f64>, pace: f64, narrow_free: f64) -> Option<f64> {
         self.searching = true;
-        self.told = belief(&self.fleets, waited, pace);
-        let narrow = |told: Belief| told.free.high - told.free.low < RESOLUTION;
-        if self.searched == FLEETS || self.told.is_some_and(narrow) {
+        let turn = self.searched % ABOVE.len();
+        if turn == 0 {
+            self.told = belief(&self.fleets, waited, pace);
+        }
+        let free = self.told.map_or(UNKNOWN, |told| told.free.value);
+        let wider = |carries: fn(Estimate) -> f64| {
+            self.told.map_or(1.0, |told| carries(told.carries)).clamp(1.0, WIDER)
+        };
+        let known = |told: Belief| told.free.high - told.free.low < RESOLUTION;
+        let another = |told: Belief| told.free.value < narrow_free * pace;
+        let surer = if self.told.is_some_and(another) { wider(|carries| carries.low) } else { 1.0 };
+        if turn == 0 && (self.searched as f64 >= FLEETS * surer.powi(2) || self.told.is_some_and(known)) {
             return None;
         }
-        let (free, carries) = self.told.map_or((UNKNOWN, 1.0), |told| (told.free.value, told.carries));
-        let above = ABOVE[self.searched % ABOVE.len()] * carries.clamp(1.0, WIDER);
         self.searched += 1;
+        let above = ABOVE[turn] * wider(|carries| carries.value);
         Some((free + above).clamp(LEAST, MOST) / pace)
     }
 }
@@ -116,17 +127,49 @@ mod tests {
         assert_eq!(trial.passed(0.0), Some(false));
     }
 
+    /// How many fleets a search takes behind a link that carries so many times the narrow one, of which so much is free, with half of that
+    /// one free, whose traffic makes trains differ by three gaps of the narrow one to either side; and what it told. No queue makes trains so even: they say what
+    /// the link carries, not what is free.
+    fn searched(carries: f64, narrow_free: f64) -> (usize, Belief) {
+        let (mut trial, mut fleets) = (Trial::default(), 0);
+        while let Some(rate) = trial.next(None, PACE, narrow_free / PACE) {
+            assert!((LEAST..=MOST).contains(&(rate * PACE)));
+            trial.at(rate);
+            for differs in [-3.0, 3.0] {
+                let input = 1.0 / rate;
+                let longer = (rate * PACE - 0.5).max(0.0) / carries * input + differs * PACE / 87.0;
+                trial.see(Some(Sample {
+                    input,
+                    output: input + longer,
+                    gaps: 87.0,
+                    blur: 0.0,
+                    scatter: 0.0,
+                }));
+            }
+            fleets += 1;
+        }
+        (fleets, trial.told.unwrap())
+    }
+
+    #[test]
+    fn a_search_goes_on_for_longer_where_the_tight_link_is_another_and_carries_more() {
+        let ((few, alike), (many, wider)) = (searched(1.0, 1.0), searched(10.0, 1.0));
+        assert!(few as f64 <= FLEETS && many as f64 > 2.0 * FLEETS, "{few} {many}");
+        assert_eq!(searched(10.0, 0.3).0 as f64, FLEETS);
+        assert!(alike.carries.low < 1.5 && wider.carries.low > 1.5, "{alike:?} {wider:?}");
+    }
+
     #[test]
     fn a_search_ends_where_what_is_free_is_known() {
         let (mut trial, mut fleets) = (Trial::default(), 0);
-        while let Some(rate) = trial.next(None, PACE) {
+        while let Some(rate) = trial.next(None, PACE, 1.0 / PACE) {
             assert!((LEAST..=MOST).contains(&(rate * PACE)));
             sent(&mut trial, rate, FLEET);
             fleets += 1;
         }
         let told = trial.told.unwrap().free;
         assert!(
-            fleets <= FLEETS && told.holds(0.5) && told.high - told.low < 2.0 * RESOLUTION,
+            fleets as f64 <= FLEETS && told.holds(0.5) && told.high - told.low < 2.0 * RESOLUTION,
             "{fleets} {told:?}"
         );
     }
