@@ -2,6 +2,7 @@
 //! arrives, what it carries may be less where the machine is short of time.
 
 use dwell_core::throughput::Transfer;
+use dwell_core::throughput::report::report;
 use dwell_core::throughput::udpst::{Parameters, capacity};
 use dwell_core::{Bytes, Direction, Nanos, Quantity};
 use dwell_lab::{Lab, LabError, LabOptions};
@@ -11,11 +12,12 @@ use dwell_sim::Scenario;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A link of 20 Mb/s with 10 ms of round trip and a queue of 200 ms; `None` where the system refuses namespaces.
-fn lab() -> Option<Lab> {
+/// A link of 20 Mb/s with 10 ms of round trip and a queue of 200 ms, of which more is said; `None` where the system refuses
+/// namespaces.
+fn lab(more: &str) -> Option<Lab> {
     let text = "name = 'slow'\n[[links]]\nrate = '1 Gb/s'\npropagation = '5 ms'\n\
                 [[links]]\nrate = '20 Mb/s'\npropagation = '0 us'\nqueue = '500000 B'\n";
-    match Lab::up(&Scenario::parse("test.toml", text).unwrap(), LabOptions::default()) {
+    match Lab::up(&Scenario::parse("test.toml", &format!("{text}{more}")).unwrap(), LabOptions::default()) {
         Err(error @ LabError::Refused { .. }) => {
             eprintln!("skipped: {error}");
             None
@@ -24,17 +26,26 @@ fn lab() -> Option<Lab> {
     }
 }
 
-fn run(lab: &Lab, autotune: bool) -> Transfer {
+/// A run, or what is said where there is none.
+fn tried(lab: &Lab, congestion: &str, autotune: bool) -> Result<Transfer, String> {
     let order = Order {
         token: [0; 16],
         direction: Direction::Forward,
         connections: 1,
         duration: Nanos::from_secs(4),
-        congestion: Some("reno".to_owned()),
+        congestion: Some(congestion.to_owned()),
         autotune,
         window: None,
     };
-    lab.at_source(|config| StreamPath::connect(config).unwrap().run(&order).unwrap()).unwrap()
+    lab.at_source(|config| {
+        let mut path = StreamPath::connect(config).map_err(|error| error.to_string())?;
+        path.run(&order).map_err(|error| error.to_string())
+    })
+    .unwrap()
+}
+
+fn run(lab: &Lab, autotune: bool) -> Transfer {
+    tried(lab, "reno", autotune).unwrap()
 }
 
 /// The median round trip of the last second.
@@ -45,7 +56,7 @@ fn late_round_trip(run: &Transfer) -> f64 {
 
 #[test]
 fn tcp_fills_a_slow_link_and_sobas_does_it_without_the_queue() {
-    let Some(lab) = lab() else { return };
+    let Some(lab) = lab("") else { return };
     let (free, tuned) = (run(&lab, false), run(&lab, true));
     for run in [&free, &tuned] {
         // Of 1538 bytes on Ethernet 1448 are payload.
@@ -58,9 +69,35 @@ fn tcp_fills_a_slow_link_and_sobas_does_it_without_the_queue() {
     assert!(tuned < 0.5 * free, "{tuned} with SOBAS, {free} without");
 }
 
+/// What is carried is told, and that much of it was sent again; or an error says what was waited for in vain.
+#[test]
+fn a_path_that_loses_half_of_all_packets_is_told_as_such() {
+    let Some(lab) = lab("loss = 0.5\n") else { return };
+    match tried(&lab, "cubic", false) {
+        Ok(run) => {
+            let again = report(&run).finding(Quantity::Retransmitted).estimate().unwrap();
+            assert!((0.3..0.7).contains(&again) && run.later_rate().0 < 10_000_000, "{again}: {run:?}");
+        }
+        Err(error) => {
+            let waited = ["timed out", "in vain", "no data came", "nothing came for", "did not end it"];
+            assert!(waited.iter().any(|what| error.contains(what)), "{error}");
+        }
+    }
+}
+
+/// Segments that overtake each other take nothing from what a link carries but what is sent again needlessly.
+#[test]
+fn reordering_is_no_loss_of_the_path() {
+    let Some(lab) = lab("reordering = { share = 0.1, by = '3 ms' }\n") else { return };
+    let run = tried(&lab, "cubic", false).unwrap();
+    let share = run.later_rate().0 as f64 / (20e6 * 1448.0 / 1538.0);
+    let again = report(&run).finding(Quantity::Retransmitted).estimate().unwrap();
+    assert!((0.5..1.02).contains(&share) && again < 0.1, "{share}, {again}");
+}
+
 #[test]
 fn udpst_finds_what_a_slow_link_carries() {
-    let Some(lab) = lab() else { return };
+    let Some(lab) = lab("") else { return };
     let listen = SocketAddr::new(lab.agent_address(), 24_601);
     let config = UdpstServerConfig { listen, secret: None, tests: 1 };
     let server = lab.at_destination(|| UdpstServer::bind(config)).unwrap().unwrap();

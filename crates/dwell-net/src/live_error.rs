@@ -64,7 +64,7 @@ pub enum ConnectError {
         theirs: u16,
     },
     /// The control channel failed.
-    #[error("the agent at {address}: {source}; is it an agent that listens there?")]
+    #[error("the agent at {address}: {source}; {}", hint(.source))]
     Channel {
         /// Where.
         address: SocketAddr,
@@ -89,6 +89,18 @@ pub enum ConnectError {
     /// This host cannot probe.
     #[error("this host cannot probe: {0}")]
     ThisHost(#[source] io::Error),
+}
+
+/// What to look at.
+fn hint(source: &ChannelError) -> &'static str {
+    match source {
+        ChannelError::Handshake(error) | ChannelError::Stream(error)
+            if error.kind() == io::ErrorKind::TimedOut =>
+        {
+            "is it an agent that listens there, and does the path lose packets?"
+        }
+        _ => "is it an agent that listens there?",
+    }
 }
 
 fn fingerprints(peers: &Peers) -> String {

@@ -6,14 +6,18 @@ use super::member::Order;
 use super::pump::{BLOCK, Ending, GLANCE, LOOK, Progress, STALL, host, note, seconds, still_open, threads};
 use crate::channel::Channel;
 use crate::clock;
-use dwell_core::Bytes;
 use dwell_core::throughput::{Connection, Sender, SenderSample, Threads};
+use dwell_core::{Bytes, Nanos};
 use nix::sys::socket::{MsgFlags, recv, setsockopt};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender as Tell};
+
+/// So much longer than its time may a run take: what the socket buffer holds may be under way for long, and what ends the run is lost
+/// and sent again as all else is.
+const OVERTIME: Nanos = Nanos::from_secs(10);
 
 /// Sends until the other end has counted long enough and closes.
 ///
@@ -118,10 +122,21 @@ fn watch_sending(
         if bytes > moved {
             (moved, moved_at) = (bytes, clock::monotonic());
         }
-        // What the socket buffer holds may be under way for long.
-        let late = at - order.duration > STALL;
-        if late || (clock::monotonic() - moved_at > STALL && acknowledged_nothing(streams, &samples)) {
-            let what = format!("the receiver took nothing for {} after {}", seconds(STALL), seconds(at));
+        let still = clock::monotonic() - moved_at;
+        if still > STALL && acknowledged_nothing(streams, &samples) {
+            let since = moved_at - began;
+            let before = samples.iter().rfind(|sample| sample.at <= since);
+            let why = stalled_by(streams, before);
+            let what =
+                format!("the receiver took nothing for {} after {}{why}", seconds(still), seconds(since));
+            return Err(io::Error::new(ErrorKind::TimedOut, what));
+        }
+        if at - order.duration > OVERTIME {
+            let what = format!(
+                "the receiver did not end it for {} after {}",
+                seconds(at - order.duration),
+                seconds(order.duration)
+            );
             return Err(io::Error::new(ErrorKind::TimedOut, what));
         }
         let mut connections = Vec::with_capacity(streams.len());
@@ -138,9 +153,45 @@ fn watch_sending(
     }
 }
 
+/// What the kernel tells of why nothing is taken any more, since that look.
+fn stalled_by(streams: &[TcpStream], before: Option<&SenderSample>) -> &'static str {
+    let all = |count: fn(&Sender) -> i64| {
+        let now = streams.iter().filter_map(|stream| Some(Info::of(stream.as_fd()).ok()?.sender()));
+        let then = before.map_or(0, |sample| sample.connections.iter().map(count).sum());
+        now.map(|one| count(&one)).sum::<i64>() - then
+    };
+    if all(|one| one.receiver_limited.0) > STALL.0 / 2 {
+        ": its window stayed closed, the program there does not read"
+    } else if all(|one| one.retransmitted as i64) > 0 {
+        ": segments were sent again and again in vain, the path loses them or the host there is gone"
+    } else {
+        ""
+    }
+}
+
 /// Whether the last looks saw no segment leave.
 fn acknowledged_nothing(streams: &[TcpStream], samples: &[SenderSample]) -> bool {
     let Some(last) = samples.last() else { return false };
     let now = streams.iter().filter_map(|stream| Info::of(stream.as_fd()).ok());
     now.map(|info| info.sender().segments).eq(last.connections.iter().map(|one| one.segments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    #[test]
+    fn a_program_that_does_not_read_is_told() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _far = listener.accept().unwrap();
+        near.set_nonblocking(true).unwrap();
+        while near.write(&[0; BLOCK]).is_ok() {}
+        let streams = [near];
+        assert_eq!(stalled_by(&streams, None), "");
+        std::thread::sleep(Duration::from_millis(2_800));
+        assert!(stalled_by(&streams, None).contains("does not read"));
+    }
 }

@@ -28,7 +28,7 @@ pub enum StreamError {
     #[error("the agent vanished: {0}")]
     Vanished(#[source] ChannelError),
     /// A connection for data could not be had.
-    #[error("no TCP connection for data to {address}: {source}")]
+    #[error("no TCP connection for data to {address}, where the agent answered before: {source}")]
     NoConnection {
         /// The agent's address.
         address: SocketAddr,
