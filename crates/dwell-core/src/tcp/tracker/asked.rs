@@ -29,18 +29,38 @@ pub(super) struct Asked {
     before_value: u32,
     /// How many passed, those with other numbers too.
     count: u16,
-    /// More than one passed with this number.
-    repeated: bool,
-    /// The last one bears a time stamp.
-    stamped: bool,
-    /// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
-    telling: bool,
-    /// Each bears a time stamp, none older than that of the one before it: what names none of them passed elsewhere.
-    ordered: bool,
-    /// The last one came too long after the one before it to overtake it.
-    apart: bool,
-    /// One before the first may have been forgotten.
-    forgotten: bool,
+    marks: Marks,
+}
+
+/// What is so of them: a bit each, for there are two of these in all that is kept.
+#[derive(Copy, Clone, Debug, Default)]
+struct Marks(u8);
+
+/// More than one passed with this number.
+const REPEATED: Marks = Marks(1);
+/// The last one bears a time stamp.
+const STAMPED: Marks = Marks(1 << 1);
+/// Each bears a time stamp, newer than that of the one before it: so a value names one of them alone.
+const TELLING: Marks = Marks(1 << 2);
+/// Each bears a time stamp, none older than that of the one before it: what names none of them passed elsewhere.
+const ORDERED: Marks = Marks(1 << 3);
+/// The last one came too long after the one before it to overtake it.
+const APART: Marks = Marks(1 << 4);
+/// One before the first may have been forgotten.
+const FORGOTTEN: Marks = Marks(1 << 5);
+
+impl Marks {
+    const fn has(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    const fn with(self, mark: Self, is_so: bool) -> Self {
+        Self(if is_so { self.0 | mark.0 } else { self.0 & !mark.0 })
+    }
+
+    const fn set(&mut self, mark: Self, is_so: bool) {
+        *self = self.with(mark, is_so);
+    }
 }
 
 /// Which of those that asked was answered.
@@ -75,23 +95,20 @@ impl Asked {
             newest_value: value.unwrap_or(0),
             before_value: value.unwrap_or(0),
             count: 1,
-            repeated: false,
-            stamped: value.is_some(),
-            telling: value.is_some(),
-            ordered: value.is_some(),
-            apart: true,
-            forgotten: false,
+            marks: [STAMPED, TELLING, ORDERED]
+                .into_iter()
+                .fold(APART, |marks, mark| marks.with(mark, value.is_some())),
         }
     }
 
     /// One before it may have been forgotten: then what does not name it may answer that.
     pub(super) const fn note_forgotten(&mut self) {
-        self.forgotten = true;
+        self.marks.set(FORGOTTEN, true);
     }
 
     /// Whether one before it may have been forgotten.
     pub(super) const fn is_after_forgotten(&self) -> bool {
-        self.forgotten
+        self.marks.has(FORGOTTEN)
     }
 
     /// Whether `segment` is the newest once more, seen twice and sent once.
@@ -99,7 +116,7 @@ impl Asked {
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.count > 0
             && Self::is_copy_at(self.newest, segment.at)
-            && value == self.stamped.then_some(self.newest_value)
+            && value == self.marks.has(STAMPED).then_some(self.newest_value)
     }
 
     /// Whether two equal segments with these stamps are one.
@@ -114,28 +131,32 @@ impl Asked {
             return;
         }
         let value = segment.options.timestamps.map(|stamps| stamps.value);
-        self.telling &= value.is_some_and(|value| is_newer(value, self.newest_value));
-        self.ordered &= value.is_some_and(|value| !is_newer(self.newest_value, value));
-        self.apart = segment.at - self.newest >= OVERTAKING;
-        self.stamped = value.is_some();
+        let is_newest = value.is_some_and(|value| is_newer(value, self.newest_value));
+        let is_in_order = value.is_some_and(|value| !is_newer(self.newest_value, value));
+        self.marks.set(TELLING, self.marks.has(TELLING) && is_newest);
+        self.marks.set(ORDERED, self.marks.has(ORDERED) && is_in_order);
+        self.marks.set(APART, segment.at - self.newest >= OVERTAKING);
+        self.marks.set(STAMPED, value.is_some());
         self.before_value = self.newest_value;
         self.newest_value = value.unwrap_or(0);
         self.newest = segment.at;
         self.count = self.count.saturating_add(1);
-        self.repeated = true;
+        self.marks.set(REPEATED, true);
     }
 
     /// The newest was one more, although it equals the one before it.
     pub(super) fn another_like_it(&mut self, at: Nanos) {
         self.newest = self.newest.max(at);
-        self.telling = false;
+        self.marks.set(TELLING, false);
         self.count = self.count.saturating_add(1);
-        self.repeated = true;
+        self.marks.set(REPEATED, true);
     }
 
     /// The only one that passed, after its answer.
     pub(super) fn late(&mut self, segment: &Segment) {
-        *self = Self { forgotten: self.forgotten, ..Self::once(segment) };
+        let forgotten = self.marks.has(FORGOTTEN);
+        *self = Self::once(segment);
+        self.marks.set(FORGOTTEN, forgotten);
     }
 
     /// Asked anew, by a segment with another number: those before it are not repeated by it, but count.
@@ -149,11 +170,11 @@ impl Asked {
 
     /// When the only one passed, and its time stamp.
     pub(super) fn only(&self) -> Option<(Nanos, Option<u32>)> {
-        (self.count == 1).then_some((self.first, self.stamped.then_some(self.first_value)))
+        (self.count == 1).then_some((self.first, self.marks.has(STAMPED).then_some(self.first_value)))
     }
 
     pub(super) const fn is_repeated(&self) -> bool {
-        self.repeated
+        self.marks.has(REPEATED)
     }
 
     pub(super) fn first(&self) -> Option<Nanos> {
@@ -162,7 +183,7 @@ impl Asked {
 
     /// Whether one was sent again before this time, or may have been.
     pub(super) fn is_repeated_by(&self, at: Nanos) -> bool {
-        self.repeated && self.newest <= at
+        self.marks.has(REPEATED) && self.newest <= at
     }
 
     /// When the last of them was stamped, in the order of the stamps.
@@ -177,24 +198,30 @@ impl Asked {
         // Some send no echo but 0, which then names nothing.
         match (self.count, echo.filter(|echo| *echo != 0 || self.newest_value == 0)) {
             (0, _) => Which::Unknown,
-            (_, Some(echo)) if self.telling && echo == self.newest_value && self.apart => Which::Newest,
-            (_, Some(echo)) if self.ordered && is_newer(echo, self.newest_value) => Which::Later,
-            (_, Some(echo)) if self.ordered && is_newer(self.first_value, echo) => Which::Unseen,
+            (_, Some(echo))
+                if self.marks.has(TELLING) && echo == self.newest_value && self.marks.has(APART) =>
+            {
+                Which::Newest
+            }
+            (_, Some(echo)) if self.marks.has(ORDERED) && is_newer(echo, self.newest_value) => Which::Later,
+            (_, Some(echo)) if self.marks.has(ORDERED) && is_newer(self.first_value, echo) => Which::Unseen,
             // Nothing passed between the last two.
             (_, Some(echo))
-                if self.ordered && is_newer(echo, self.before_value) && is_newer(self.newest_value, echo) =>
+                if self.marks.has(ORDERED)
+                    && is_newer(echo, self.before_value)
+                    && is_newer(self.newest_value, echo) =>
             {
                 Which::Unseen
             }
-            _ if self.forgotten => Which::Unknown,
-            _ if self.repeated => Which::Any,
+            _ if self.marks.has(FORGOTTEN) => Which::Unknown,
+            _ if self.marks.has(REPEATED) => Which::Any,
             _ => Which::Newest,
         }
     }
 
     /// Whether a TSecr names the newest.
     pub(super) fn is_named(&self, echo: Option<u32>) -> bool {
-        self.telling && echo == Some(self.newest_value)
+        self.marks.has(TELLING) && echo == Some(self.newest_value)
     }
 
     /// Whether a TSecr names something that did not pass here.

@@ -1,6 +1,6 @@
 //! What is known of a handshake that is over.
 
-use super::super::{Endpoint, Flag, Segment};
+use super::super::{Flag, Segment, Way};
 use super::missed::UNSEEN_DATA;
 use super::progress::{Progress, data};
 use crate::unit::Nanos;
@@ -8,52 +8,39 @@ use crate::unit::Nanos;
 /// What is known of a handshake that is over: enough to tell what comes late from what begins another one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
-    ends: Ends,
-    /// When its last segment passed.
+    /// When its last segment passed, to a microsecond.
     pub(super) touched: Nanos,
     pub(super) isn_client: u32,
     isn_server: u32,
     previous: u32,
     pub(super) syn_data: u16,
     previous_data: u16,
-    /// Any of [`WITHOUT_SYN`], [`CROSSED`] and [`SECOND`].
-    kind: u32,
+    /// Any of [`WITHOUT_SYN`], [`CROSSED`], [`SECOND`] and [`UP`].
+    kind: u8,
 }
 
 /// No SYN of it has passed.
-const WITHOUT_SYN: u32 = 1;
+const WITHOUT_SYN: u8 = 1;
 /// Both ends opened it.
-const CROSSED: u32 = 2;
+const CROSSED: u8 = 2;
 /// The ports had a connection before it.
-const SECOND: u32 = 4;
+const SECOND: u8 = 4;
+/// The client sends up, as [`Way`] has it.
+const UP: u8 = 8;
 
-/// A client and a server, as they are compared.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ends {
-    addresses: [u128; 2],
-    /// The client's in the upper half.
-    ports: u32,
-}
+/// The lowest bits of a time, which are not kept of it but hold something else: they are a microsecond.
+const SPARE: u64 = 0x3ff;
 
-impl Ends {
-    pub(super) fn of(client: &Endpoint, server: &Endpoint) -> Self {
-        let bits = |end: &Endpoint| u128::from_ne_bytes(end.octets());
-        Self {
-            addresses: [bits(client), bits(server)],
-            ports: u32::from(client.port) << 16 | u32::from(server.port),
-        }
-    }
-
-    pub(super) const fn turned(self) -> Self {
-        let Self { addresses: [client, server], ports } = self;
-        Self { addresses: [server, client], ports: ports.rotate_left(16) }
-    }
-}
-
-/// One of these in eight words: all of a line of the cache.
+/// What tells whose it is, and one of these, in four words: half a line of the cache.
 #[derive(Copy, Clone, Debug)]
-#[repr(align(64))]
-pub(super) struct Packed([u64; 8]);
+#[repr(align(32))]
+pub(super) struct Packed([u64; 4]);
+
+impl Packed {
+    pub(super) const fn whose(&self) -> u64 {
+        self.0[0]
+    }
+}
 
 impl Ended {
     pub(super) fn of(progress: &Progress, touched: Nanos) -> Self {
@@ -62,10 +49,10 @@ impl Ended {
             (progress.is_without_syn(), WITHOUT_SYN),
             (progress.has(Flag::SimultaneousOpen), CROSSED),
             (progress.previous.is_some(), SECOND),
+            (Way::of(client, server) == Way::Up, UP),
         ];
         Self {
-            ends: Ends::of(client, server),
-            touched,
+            touched: Nanos((touched.0 as u64 & !SPARE) as i64),
             isn_client: progress.isn_client,
             isn_server: progress.isn_server,
             previous: progress.previous.unwrap_or(0),
@@ -75,51 +62,36 @@ impl Ended {
         }
     }
 
-    pub(super) fn packed(&self) -> Packed {
-        let [client, server] = self.ends.addresses;
+    pub(super) fn packed(&self, whose: u64) -> Packed {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let halves = |high: u16, low: u16| u32::from(high) << 16 | u32::from(low);
+        let data = u32::from(self.syn_data) << 16 | u32::from(self.previous_data);
         Packed([
-            client as u64,
-            (client >> 64) as u64,
-            server as u64,
-            (server >> 64) as u64,
-            pair(self.ends.ports, self.isn_client),
-            pair(self.isn_server, self.previous),
-            self.touched.0 as u64,
-            pair(halves(self.syn_data, self.previous_data), self.kind),
+            whose,
+            self.touched.0 as u64 | u64::from(self.kind),
+            pair(self.isn_client, self.isn_server),
+            pair(self.previous, data),
         ])
     }
 
-    pub(super) fn unpacked(packed: &Packed) -> Self {
-        let [client, client_high, server, server_high, ports, server_isn, touched, rest] = packed.0;
-        let address = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
+    pub(super) const fn unpacked(packed: &Packed) -> Self {
+        let [_, touched, numbers, rest] = packed.0;
         Self {
-            ends: Ends {
-                addresses: [address(client_high, client), address(server_high, server)],
-                ports: (ports >> 32) as u32,
-            },
-            touched: Nanos(touched as i64),
-            isn_client: ports as u32,
-            isn_server: (server_isn >> 32) as u32,
-            previous: server_isn as u32,
-            syn_data: (rest >> 48) as u16,
-            previous_data: (rest >> 32) as u16,
-            kind: rest as u32,
+            touched: Nanos((touched & !SPARE) as i64),
+            isn_client: (numbers >> 32) as u32,
+            isn_server: numbers as u32,
+            previous: (rest >> 32) as u32,
+            syn_data: (rest >> 16) as u16,
+            previous_data: rest as u16,
+            kind: (touched & SPARE) as u8,
         }
     }
 
-    /// Whether it was between these two, whichever was the client.
-    pub(super) fn is_between(&self, ends: &Ends) -> bool {
-        self.ends == *ends || self.ends == ends.turned()
-    }
-
-    const fn is(&self, kind: u32) -> bool {
+    const fn is(&self, kind: u8) -> bool {
         self.kind & kind != 0
     }
 
     fn sent_by_client(&self, segment: &Segment) -> bool {
-        self.ends == Ends::of(&segment.from, &segment.to)
+        self.is(UP) == (Way::of(segment.from, segment.to) == Way::Up)
     }
 
     /// Whether a SYN is this one's, and comes late.
@@ -142,5 +114,27 @@ impl Ended {
         self.is(CROSSED) && answer.sequence == own && beyond(others) == 0
             || self.is(SECOND) && beyond(self.previous) <= u32::from(self.previous_data)
             || !by_client && beyond(self.isn_client) <= u32::from(self.syn_data).max(UNSEEN_DATA)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(
+            (whose, at) in any::<(u64, i64)>(),
+            (isn_client, isn_server, previous) in any::<(u32, u32, u32)>(),
+            (syn_data, previous_data) in any::<(u16, u16)>(),
+            kind in 0..16_u8,
+        ) {
+            let touched = Nanos((at as u64 & !SPARE) as i64);
+            let ended = Ended { touched, isn_client, isn_server, previous, syn_data, previous_data, kind };
+            let packed = ended.packed(whose);
+            prop_assert_eq!((packed.whose(), Ended::unpacked(&packed)), (whose, ended));
+            prop_assert!((touched.0..touched.0.saturating_add(1_024)).contains(&at));
+        }
     }
 }

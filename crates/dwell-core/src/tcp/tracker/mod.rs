@@ -29,7 +29,6 @@ pub use limits::Limits;
 use super::{Ending, FlowHash, FlowSeed, Half, Handshake, Segment, TcpFlags, Way};
 use crate::unit::Nanos;
 use early::What;
-use ended::Ended;
 use forgotten::Forgotten;
 use over::Over;
 use parked::Parked;
@@ -268,8 +267,7 @@ impl Tracker {
     fn tell(&mut self, place: Place, handshake: Handshake, take: &mut dyn FnMut(Handshake)) {
         self.count(&handshake);
         take(handshake);
-        let ended = Ended::of(self.table.at(place), self.table.touched(place));
-        self.over.keep(self.table.flow(place), &ended);
+        self.over.keep(self.table.flow(place), self.table.at(place), self.table.touched(place));
         self.table.remove(place);
     }
 
