@@ -76,7 +76,7 @@ impl Trial {
         }
     }
 
-    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet and seems to have so much `free` at the least;
+    /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet and seems to have `narrow_free` at the least;
     /// `None`: it is over. What all tell is judged when all turns have been taken, for that takes a while.
     pub(super) fn next(&mut self, waited: Option<f64>, pace: f64, narrow_free: f64) -> Option<f64> {
         self.searching = true;
@@ -128,8 +128,8 @@ mod tests {
     }
 
     /// How many fleets a search takes behind a link that carries so many times the narrow one, of which so much is free, with half of that
-    /// one free, whose traffic makes trains differ by three gaps of the narrow one to either side; and what it told. No queue makes trains so even: they say what
-    /// the link carries, not what is free.
+    /// one free, whose traffic makes trains differ by three gaps of the narrow one to either side; and what it told. No queue makes trains
+    /// so even: they say what the link carries, not what is free.
     fn searched(carries: f64, narrow_free: f64) -> (usize, Belief) {
         let (mut trial, mut fleets) = (Trial::default(), 0);
         while let Some(rate) = trial.next(None, PACE, narrow_free / PACE) {
