@@ -7,7 +7,7 @@ const BUCKETS: usize = 4096;
 
 /// How many handshakes are in progress with each server, and from each client's network (/24, /48): those whose hashes
 /// fall together count as one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Crowds {
     seed: FlowSeed,
     servers: Box<[u32]>,

@@ -15,7 +15,7 @@ const ANSWERED: u32 = 0x9e37_79b9;
 /// Connections, by flow and the client's number, that had to give way for good, of late: four bits for each. It may say yes of one
 /// that did not, of one in a hundred thousand where four have given way for each that there is room for; never no of one
 /// that did. (Of a million flows 120 others have the hash of one of them, at the mean: the flow alone is not enough.)
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Forgotten {
     /// Of this span of time, and of the one before it. What is not used takes no memory: it is not touched.
     spans: [Box<[u64]>; 2],

@@ -43,7 +43,7 @@ const HOLD: Nanos = Nanos::from_millis(200);
 const FEWEST_OVER: usize = 4_096;
 
 /// Finds the handshakes among segments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tracker {
     table: Table,
     over: Over,

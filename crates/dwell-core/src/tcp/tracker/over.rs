@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 
 /// Handshakes that are over: kept for a while, so that what comes late is not taken for another. Where there is no room,
 /// one more takes the place of the one that has been there for longest, of all or of seven whose hashes fall together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Over {
     /// The tags of each set, and in the byte to spare which of its ways is the next to be taken.
     sets: Box<[Tags]>,

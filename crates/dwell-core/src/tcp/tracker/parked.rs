@@ -22,7 +22,7 @@ const KEPT: u64 = 1 << 9;
 ///
 /// The ends are not among the words: what repeats or answers a SYN has them, and shares 32 bits of hash and the 32 bits
 /// of its number with another one's once in 10^19 times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Parked {
     /// [`WAYS`] to a set. What is not used takes no memory: it is not touched.
     syns: Box<[Packed]>,

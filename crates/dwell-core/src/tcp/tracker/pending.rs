@@ -6,7 +6,7 @@ use super::tags::{FREE, Tags, tag};
 /// Which flows may have a handshake in progress, and which way of them matters: a tag for each, one of three. It may say yes
 /// of a flow that has none, of one in sixty where there are two to a word, never no of one that has. The byte to spare counts
 /// those that had no place in their word.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pending(Box<[Tags]>);
 
 /// The tag of a flow both ways of which matter, or one alone.

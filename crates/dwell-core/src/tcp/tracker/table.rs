@@ -49,7 +49,7 @@ const LOOKED_AT: usize = 16;
 
 /// What finds a handshake and orders it. Apart from what is known of it, so that it stays in a core's own cache:
 /// whoever is moved among others of its age touches these too.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     /// When its last segment passed.
     touched: Nanos,
@@ -80,7 +80,7 @@ struct Ages {
 pub(super) struct Place(u32);
 
 /// Handshakes, a bounded number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table {
     nodes: Vec<Node>,
     /// What is known of each, in the same places.

@@ -325,7 +325,8 @@ proptest! {
         segments.retain(|segment| (Nanos::ZERO..Nanos::from_secs(1)).contains(&segment.at));
         segments.sort_by_key(|segment| segment.at);
         let mut all = Tracker::new(Limits { handshakes, ..Limits::default() });
-        let mut passing = Tracker::new(Limits { handshakes, ..Limits::default() });
+        // With the same keys: which flows' hashes fall together, and so share what was forgotten, is another matter.
+        let mut passing = all.clone();
         let (mut told, mut passed) = (Vec::new(), Vec::new());
         for segment in &segments {
             all.pass(segment.at, &mut |handshake| told.push(handshake));
