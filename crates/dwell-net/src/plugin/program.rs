@@ -17,6 +17,9 @@ const MOST: u64 = 4 << 20;
 /// How often one looks whether a program has ended.
 const PATIENCE: Duration = Duration::from_millis(2);
 
+/// Children of a program that was killed are waited for no longer than this.
+const BURIAL: Duration = Duration::from_millis(500);
+
 #[derive(Debug)]
 pub(super) struct Program {
     role: Role,
@@ -128,8 +131,14 @@ fn contents(file: &mut File) -> String {
 impl Drop for Program {
     fn drop(&mut self) {
         // The group may live on when its leader has ended.
-        let group = i32::try_from(self.child.id()).map(Pid::from_raw);
-        let _ = group.map(|group| killpg(group, Signal::SIGKILL));
+        let Ok(group) = i32::try_from(self.child.id()).map(Pid::from_raw) else { return };
+        let _ = killpg(group, Signal::SIGKILL);
         let _ = self.child.wait();
+        // Who is killed is gone a little later, with the ports that it held, and as others' child is not waited for. Where nobody buries
+        // it, it holds nothing any more.
+        let given_up = Instant::now() + BURIAL;
+        while killpg(group, None).is_ok() && Instant::now() < given_up {
+            std::thread::sleep(PATIENCE);
+        }
     }
 }
