@@ -18,7 +18,22 @@ pub(crate) struct Ends {
     seconds: Option<f64>,
     packets: Option<u64>,
     process: Option<Process>,
-    interface: Option<(String, Interface)>,
+    interface: Option<Named>,
+}
+
+/// An interface, and whether it was up when it was named: what goes away while a run is made ready is gone as well. One that was
+/// down may be put up.
+struct Named {
+    name: String,
+    interface: Interface,
+    up: bool,
+}
+
+impl Named {
+    fn find(name: &str) -> io::Result<Self> {
+        let interface = Interface::named(name)?;
+        Ok(Self { name: name.to_owned(), up: interface.is_up(), interface })
+    }
 }
 
 /// A process, held so that its number cannot become another's.
@@ -52,8 +67,7 @@ impl Ends {
         interface: Option<&str>,
     ) -> Result<Self> {
         let process = pid.map(Process::find).transpose()?;
-        let named = |name: &str| Ok::<_, io::Error>((name.to_owned(), Interface::named(name)?));
-        let interface = interface.map(named).transpose()?;
+        let interface = interface.map(Named::find).transpose()?;
         Ok(Self { seconds, packets, process, interface })
     }
 
@@ -65,13 +79,11 @@ impl Ends {
                 .context("cannot wait for signals")?;
         }
         let seconds = self.seconds.or((!watched && self.packets.is_none()).then_some(UNWATCHED));
-        // One that was down from the beginning may be put up.
-        let up = self.interface.as_ref().is_some_and(|(_, interface)| interface.is_up());
         Ok(Run {
             ends: self,
             span: seconds.map(Duration::from_secs_f64),
             began: Instant::now(),
-            up,
+            up: self.interface.as_ref().is_some_and(|named| named.up),
             interrupted,
         })
     }
@@ -126,7 +138,7 @@ impl Run<'_> {
         if let Some(process) = self.ends.process.as_ref().filter(|process| !process.runs()) {
             return Over::Early(format!("process {} ended", process.pid));
         }
-        if let Some((name, interface)) = &self.ends.interface {
+        if let Some(Named { name, interface, .. }) = &self.ends.interface {
             let up = interface.is_up();
             if self.up && !up {
                 return Over::Early(format!("interface {name} went down, or is gone"));
