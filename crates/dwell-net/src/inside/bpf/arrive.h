@@ -39,7 +39,7 @@ struct queue {
 	u32 calls; /* position behind the last packet that the kernel told of */
 	u32 reader; /* the thread that read last */
 	bool shared; /* several threads read */
-	bool quick; /* the first packet had been taken when it got its place, and its read was not seen so far */
+	bool quick; /* the first packet had been taken when it got its place: it is open whether its read was seen */
 	struct {
 		u32 position;
 		u32 serial; /* in `waitings`; 0: not watched; UNKNOWN: it came and went unseen */
@@ -181,6 +181,7 @@ static __always_inline struct queue *new_queue(struct sock *sk, u32 with_it, u32
 	u32 count = lying(sk);
 	u32 before = count > with_it ? count - with_it : 0;
 	queue->first = queue->tail = before;
+	queue->quick = count < with_it;
 	queue->calls = before - earlier;
 	return queue;
 }

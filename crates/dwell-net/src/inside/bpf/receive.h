@@ -69,6 +69,9 @@ static __always_inline void queue_datagrams(struct sock *sk, u64 now)
 	/* No more can have been read than came: where the count says so, a packet was missed. Those that a reader moved to
 	 * a queue of its own are left out, for they cost a look. */
 	u32 lies = sk->sk_receive_queue.qlen;
+	/* Nor fewer: as many reads were seen as there were. */
+	if (fresh && queue->tail - queue->head == lies)
+		queue->quick = false;
 	if (fresh && (int)(queue->tail - queue->head) < (int)lies)
 		queue->head = queue->tail - lies;
 }
@@ -224,6 +227,11 @@ static __always_inline void read_datagram(struct sock *sk, struct queue *queue, 
 		if (queue->quick)
 			LOST(unmatched);
 	} else if (taken < 1 && queue->shared) {
+		LOST(unmatched);
+		return;
+	} else if (taken > 0 && queue->quick && !queue->shared) {
+		/* Of the first packet, or of one that has no place yet, and the first was read unseen: a later read tells. */
+		__sync_fetch_and_add(&queue->head, 1);
 		LOST(unmatched);
 		return;
 	}
