@@ -92,6 +92,7 @@ struct pt_regs {
 struct task_struct {
 	int pid;
 	int tgid;
+	int on_cpu, on_rq;
 	char comm[16];
 };
 #pragma clang attribute pop

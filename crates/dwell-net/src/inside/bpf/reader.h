@@ -61,11 +61,18 @@ static __always_inline struct thread *known_thread(void)
 	return bpf_task_storage_get(&threads, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
+/* Whether it was about to sleep, and has its core still: it goes on, and no core is given to it. (A kernel for one
+ * core has no such note.) */
+static __always_inline bool still_runs(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) && task->on_cpu && task->on_rq;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *task)
 {
 	struct thread *thread = thread_of(task);
-	if (thread)
+	if (thread && !still_runs(task))
 		thread->waking = bpf_ktime_get_ns();
 	return 0;
 }
