@@ -222,6 +222,14 @@ fn hosts_that_sleep_and_hosts_that_work() {
 }
 
 #[test]
+fn jitter_is_no_cross_traffic() {
+    // All pairs near the break are within the path's jitter of it, and more than half of them wait or not by that alone.
+    let model = Model { modes: vec![3.2], spread: 0.04, service: 0.7, ..Model::default() };
+    let (worst, held) = score(&model, 20);
+    assert!(worst < 0.04 && held == 20, "{worst} {held}");
+}
+
+#[test]
 fn coarse_clocks() {
     let (worst, held) = score(&Model { resolution: Nanos(1_000), ..Model::default() }, 10);
     assert!(worst < 0.04 && held >= 9, "{worst} {held}");

@@ -343,10 +343,12 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
         .map(|pair| pair.gap - pair.dispersion)
         .collect();
     let differential = quantile_interval(&sorted(&lone), 0.5).filter(|_| lone.len() >= LEAST);
-    // Above the border's interval: within it the path's jitter decides, not cross traffic.
-    let late = late(order, waits, delay.high + resolution);
+    let turn_round = service.value.clamp(0.0, TURN_ROUND);
+    // Above the border's interval: within it the path's jitter decides, not cross traffic. So it does a little above it,
+    // and A is short where that shows; what is late by less than A is uncertain by does no harm.
+    let late = late(order, waits, delay.high + resolution + turn_round / 2.0);
     Break {
-        stage: stage(&stages, delay, late, service.value.clamp(0.0, TURN_ROUND), resolution),
+        stage: stage(&stages, delay, late, turn_round, resolution),
         stages,
         service,
         differential,
