@@ -27,10 +27,11 @@ fn walk(links: &str, ipv6: bool, patience: Nanos) -> Option<Joined> {
     Some(joined)
 }
 
-/// A look in which some volleys to each hop got through undisturbed; on a loaded machine the first may have none.
+/// A look in which some volleys to each hop got through undisturbed; on a loaded machine a short one may have none, and
+/// only one of the usual patience has enough of them.
 fn walk_undisturbed(links: &str, ipv6: bool) -> Option<Joined> {
-    for _ in 0..4 {
-        let joined = walk(links, ipv6, Nanos::from_secs(6))?;
+    for patience in [Nanos::from_secs(6), Nanos::from_secs(12), Walk::PATIENCE, Walk::PATIENCE] {
+        let joined = walk(links, ipv6, patience)?;
         if joined.hops.iter().all(|hop| hop.segment_capacity.estimate().is_some()) {
             return Some(joined);
         }
