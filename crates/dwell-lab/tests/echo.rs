@@ -70,7 +70,9 @@ fn check(echoes: &[Echo], up: Nanos) {
     let inside: Vec<Nanos> = inside.collect();
     assert!(inside.len() >= 40, "{} of {}", inside.len(), echoes.len());
     assert!(inside.iter().all(|rest| *rest >= Nanos::ZERO), "{inside:?}");
-    let report = salehin2013::report(echoes);
+    // Of the same echoes: those of which the host's kernel stamps are missing may be faster than half of the others.
+    let stamped: Vec<Echo> = echoes.iter().filter(|echo| echo.halves().is_some()).copied().collect();
+    let report = salehin2013::report(&stamped);
     let found = |quantity| report.finding(quantity).estimate().unwrap();
     assert!(found(Quantity::PptUp) >= up.as_f64());
     assert!(found(Quantity::TwoWayPpt) >= found(Quantity::PptUp));
