@@ -25,26 +25,26 @@ const CLOSE_LOOK: Nanos = Nanos::from_millis(10);
 /// A window that limits nothing.
 const UNLIMITED: libc::c_int = 1 << 30;
 
-/// Reads for as long as was ordered, from the first byte on, and closes. `spin`: how long the program is busy after each
-/// read, for testbeds.
+/// Reads for as long as was ordered, from the first byte on, and closes, by which the sender learns that it is over. `spin`:
+/// how long the program is busy after each read, for testbeds.
 ///
 /// # Errors
 /// When no data comes, or it ends before that.
 pub(super) fn receive_all(
-    streams: &[TcpStream],
+    streams: Vec<TcpStream>,
     order: &Order,
     spin: Nanos,
     channel: &Channel,
 ) -> io::Result<Vec<ReceiverSample>> {
     let progress: Vec<Progress> = streams.iter().map(|_| Progress::default()).collect();
     let (stop, first) = (AtomicBool::new(false), AtomicI64::new(i64::MAX));
-    for stream in streams {
+    for stream in &streams {
         stream.set_read_timeout(Some(GLANCE))?;
         if let Some(window) = order.window {
             clamp(stream, window)?;
         }
     }
-    std::thread::scope(|scope| {
+    let samples = std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         for (index, (stream, progress)) in streams.iter().zip(&progress).enumerate() {
             let (tell, stop, first) = (tell.clone(), &stop, &first);
@@ -54,14 +54,18 @@ pub(super) fn receive_all(
             });
         }
         let threads = threads(&told, streams.len());
-        let samples = watch_receiving(streams, &progress, &threads, order, &first, channel);
+        let samples = watch_receiving(&streams, &progress, &threads, order, &first, channel);
         stop.store(true, Ordering::Relaxed);
-        for stream in streams {
-            // One that is closed already is as good.
+        for stream in &streams {
+            // Wakes who reads. One that is closed already is as good.
             let _ = stream.shutdown(Shutdown::Both);
         }
         samples
-    })
+    });
+    // Shut down with a full buffer, a connection keeps its window closed, and its sender waits for it to open; closed, it answers
+    // with a reset.
+    drop(streams);
+    samples
 }
 
 fn clamp(stream: &TcpStream, window: Bytes) -> io::Result<()> {
@@ -192,4 +196,53 @@ fn size(stream: &TcpStream, step: Step, window: &mut Option<Bytes>) -> io::Resul
         *window = Some(bytes);
     }
     window.map_or(Ok(()), |window| clamp(stream, window)).map(|()| *window)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Identity, Peers};
+    use dwell_core::Direction;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    fn connected() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn a_sender_learns_of_the_end_though_the_window_is_closed() {
+        let (ours, theirs) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let (near, far) = connected();
+        let _server = std::thread::spawn({
+            let (theirs, expected) = (theirs.clone(), Peers::only(ours.public_key()));
+            move || Channel::accept(far, &theirs, &expected).unwrap()
+        });
+        let channel = Channel::connect(near, &ours, &Peers::only(theirs.public_key())).unwrap();
+        let (mut sends, reads) = connected();
+        sends.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
+        let sending = std::thread::spawn(move || {
+            loop {
+                if let Err(error) = sends.write(&[0; BLOCK]) {
+                    return error.kind();
+                }
+            }
+        });
+        let duration = Nanos::from_millis(300);
+        let order = Order {
+            token: [0; 16],
+            direction: Direction::Reverse,
+            connections: 1,
+            duration,
+            congestion: None,
+            autotune: false,
+            window: None,
+        };
+        // Busy for the whole run after its first read: the buffer is full when time is over.
+        receive_all(vec![reads], &order, duration, &channel).unwrap();
+        let ended = sending.join().unwrap();
+        assert!(matches!(ended, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe), "{ended:?}");
+    }
 }

@@ -33,7 +33,7 @@ pub(crate) fn serve(
     let side = match order.direction {
         Direction::Forward => {
             let spin = agent.config().before_stamp;
-            receive_all(&streams, order, spin, channel).map(|samples| Side::Receiver { samples })
+            receive_all(streams, order, spin, channel).map(|samples| Side::Receiver { samples })
         }
         Direction::Reverse => send_all(&streams, order, channel)
             .map(|(samples, connection)| Side::Sender { samples, connection }),

@@ -111,7 +111,7 @@ impl StreamPath {
         let ours = match order.direction {
             Direction::Forward => send_all(&streams, &order, &self.channel)
                 .map(|(samples, connection)| Side::Sender { samples, connection }),
-            Direction::Reverse => receive_all(&streams, &order, Nanos::ZERO, &self.channel)
+            Direction::Reverse => receive_all(streams, &order, Nanos::ZERO, &self.channel)
                 .map(|samples| Side::Receiver { samples }),
         };
         // Where ours failed, the other end may know better why, but it need not answer at all.
