@@ -5,9 +5,12 @@
 //! OWD' = sender host + path + end link + receiver's NIC (IC) + receiver's kernel (K) + receiver's application (A)
 //! ```
 //!
-//! Each part is measured by itself but the path, which is what the others leave of the whole: so the values sum to
-//! the whole, and what is not known of another part is the path's uncertainty. A part of which only a bound is
-//! known counts as nothing in the sum, and widens the path's interval by its bound.
+//! Where the receiver's kernel stamps, the path is what lies between both kernels' stamps of the same packets, without the
+//! end link and what its NIC held: no host's noise is in it. Elsewhere it is what the other parts leave of the whole. A
+//! part of which only a bound is known counts as nothing in that, and widens the path's interval by its bound.
+//!
+//! Each figure is the median of its own measurement, and medians of parts sum to the median of the whole only as nearly as
+//! each part varies by itself.
 
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stats::Estimate;
@@ -31,6 +34,28 @@ pub struct Waterfall {
     pub parts: Vec<Part>,
     /// The apparent one-way delay.
     pub whole: Finding,
+    /// PPT_dst = K + A by the receiver's kernel's stamps, where it gave them: known where its two parts are not.
+    receiver: Option<Estimate>,
+}
+
+/// What takes most of the time.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Dominant<'a> {
+    /// One part.
+    Part(&'a Part),
+    /// The receiving host: its kernel and its application together, which are not told apart so far.
+    Receiver(Estimate),
+}
+
+impl Dominant<'_> {
+    /// How long it takes.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        match self {
+            Self::Part(part) => part.finding.clone(),
+            Self::Receiver(time) => nanos(*time),
+        }
+    }
 }
 
 /// A finding's value with its interval.
@@ -43,6 +68,16 @@ fn estimate(finding: &Finding) -> Option<Estimate> {
 
 fn nanos(of: Estimate) -> Finding {
     Finding::nanos(of.value, of.low, of.high)
+}
+
+/// The longest that it can be; `None` where only another part's figure tells.
+fn longest(finding: &Finding) -> Option<f64> {
+    match finding {
+        Finding::Value { high, .. } => Some(*high),
+        Finding::Bound { bound, side: Side::Upper, .. } => Some(*bound),
+        Finding::Bound { side: Side::Lower, .. } => Some(f64::INFINITY),
+        Finding::Unmeasurable { .. } => None,
+    }
 }
 
 /// `of` less `taken`, whose errors are independent.
@@ -93,9 +128,13 @@ fn kernel(knee: &Report, stamped: Option<Estimate>) -> Finding {
     let rest = less(stamped, stage);
     if rest.low > 0.0 {
         nanos(rest)
+    } else if rest.high <= 0.0 {
+        Finding::unmeasurable(
+            "the application stage took longer than kernel and application together when those were stamped: the host does not keep still",
+        )
     } else {
         let reason = "the kernel's stamp and the start of the application stage cannot be told apart";
-        Finding::at_most(rest.high.max(0.0), Unit::Ns, reason)
+        Finding::at_most(rest.high, Unit::Ns, reason)
     }
 }
 
@@ -118,9 +157,12 @@ impl Waterfall {
             }
             known => known.clone(),
         };
-        let path = Self::remainder(&whole, [&sender, &end_link, &nic, &kernel, &application]);
+        let path = match stamped {
+            Some(_) => Self::between(&delay.finding(Quantity::OneWayDelay), &end_link, &nic),
+            None => rest(&whole, &[&sender, &end_link, &nic, &application]),
+        };
         let mut start = 0.0;
-        let parts = [
+        let mut parts: Vec<Part> = [
             (Quantity::SenderHost, sender),
             (Quantity::Path, path),
             (Quantity::EndLink, end_link),
@@ -132,41 +174,70 @@ impl Waterfall {
             let part = Part { quantity, start, finding };
             start += part.finding.estimate().unwrap_or(0.0);
             part
-        });
-        Self { parts: parts.into(), whole }
-    }
-
-    /// What the other parts leave of the whole.
-    fn remainder(whole: &Finding, others: [&Finding; 5]) -> Finding {
-        let Some(mut rest) = estimate(whole) else { return whole.clone() };
-        for other in others {
-            match other {
-                Finding::Value { value, low, high, .. } => {
-                    rest = less(rest, Estimate { value: *value, low: *low, high: *high });
-                }
-                Finding::Bound { bound, side: Side::Upper, .. } => rest.low -= bound,
-                Finding::Bound { .. } | Finding::Unmeasurable { .. } => {}
-            }
+        })
+        .into();
+        // The program's stamp ends the whole: what a bound leaves open stands before the application.
+        if let (Some(whole), [.., kernel, last]) = (whole.estimate(), &mut parts[..])
+            && let (Finding::Bound { .. }, Some(length)) = (&kernel.finding, last.finding.estimate())
+        {
+            last.start = last.start.max(whole - length);
         }
-        nanos(rest)
+        Self { parts, whole, receiver: stamped }
     }
 
-    /// The longest part that is known by value, and its share of the whole.
-    #[must_use]
-    pub fn dominant(&self) -> Option<(&Part, f64)> {
-        let whole = self.whole.estimate().filter(|whole| *whole > 0.0)?;
-        let known = self.parts.iter().filter_map(|part| Some((part, part.finding.estimate()?)));
-        let (part, length) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some((part, length / whole))
+    /// The path's share of what lies between both kernels' stamps. What the NIC holds is off that already, but as a value
+    /// without its interval.
+    fn between(wire: &Finding, end_link: &Finding, nic: &Finding) -> Finding {
+        let held = nic.estimate().unwrap_or(0.0);
+        match estimate(wire) {
+            Some(Estimate { value, low, high }) => {
+                let with_hold = Estimate { value: value + held, low: low + held, high: high + held };
+                rest(&nanos(with_hold), &[end_link, nic])
+            }
+            None => wire.clone(),
+        }
     }
 
-    /// Is it the network or the host? The share of the whole that both hosts take, as far as it is known.
+    /// What takes most of the time, and its share of the whole: a part of which the interval says that it is longer than
+    /// any other part can be, or else the receiving host.
     #[must_use]
-    pub fn host_share(&self) -> Option<f64> {
+    pub fn dominant(&self) -> Option<(Dominant<'_>, f64)> {
         let whole = self.whole.estimate().filter(|whole| *whole > 0.0)?;
-        let network = [Quantity::Path, Quantity::EndLink];
-        let hosts = self.parts.iter().filter(|part| !network.contains(&part.quantity));
-        Some(hosts.filter_map(|part| part.finding.estimate()).sum::<f64>() / whole)
+        let passes = |low: f64, others: &mut dyn Iterator<Item = &Part>| {
+            others.filter_map(|other| longest(&other.finding)).all(|other| low > other)
+        };
+        let part = self.parts.iter().find(|part| {
+            let others = &mut self.parts.iter().filter(|other| other.quantity != part.quantity);
+            estimate(&part.finding).is_some_and(|found| passes(found.low, others))
+        });
+        if let Some(part) = part {
+            return Some((Dominant::Part(part), part.finding.estimate()? / whole));
+        }
+        let inside = [Quantity::KernelStage, Quantity::ApplicationStage];
+        let others = &mut self.parts.iter().filter(|part| !inside.contains(&part.quantity));
+        let receiver = self.receiver.filter(|receiver| passes(receiver.low, others))?;
+        Some((Dominant::Receiver(receiver), receiver.value / whole))
+    }
+}
+
+/// What the other parts leave of a whole. No part is shorter than nothing.
+fn rest(whole: &Finding, others: &[&Finding]) -> Finding {
+    let Some(mut rest) = estimate(whole) else { return whole.clone() };
+    for other in others {
+        match other {
+            Finding::Value { value, low, high, .. } => {
+                rest = less(rest, Estimate { value: *value, low: *low, high: *high });
+            }
+            Finding::Bound { bound, side: Side::Upper, .. } => rest.low -= bound,
+            Finding::Bound { .. } | Finding::Unmeasurable { .. } => {}
+        }
+    }
+    if rest.value > 0.0 {
+        Finding::nanos(rest.value, rest.low.max(0.0), rest.high)
+    } else if rest.high <= 0.0 {
+        Finding::unmeasurable("the other parts took longer than all of it: the hosts do not keep still")
+    } else {
+        Finding::at_most(rest.high, Unit::Ns, "the other parts leave nothing of it")
     }
 }
 
@@ -189,12 +260,16 @@ mod tests {
         Finding::nanos(at, at - 500.0, at + 500.0)
     }
 
-    fn delay(receiver: Option<f64>) -> Report {
+    /// Of 100 us the sender's kernel takes 4; the receiver's stamps, where there are any, leave the wire what its NIC did
+    /// not hold of the rest.
+    fn delay(receiver: Option<f64>, held: f64) -> Report {
         let report = Report::new("one-way-delay", Vantage::Capture)
             .with(Quantity::ApparentOneWayDelay, value(100e3))
             .with(Quantity::SenderHost, value(4e3));
         match receiver {
-            Some(stamped) => report.with(Quantity::PptHeading, value(stamped)),
+            Some(stamped) => report
+                .with(Quantity::PptHeading, value(stamped))
+                .with(Quantity::OneWayDelay, value(96e3 - stamped - held)),
             None => report,
         }
     }
@@ -207,33 +282,73 @@ mod tests {
         waterfall.parts.iter().filter_map(|part| part.finding.estimate()).sum()
     }
 
+    fn part<'a>(found: Option<(Dominant<'a>, f64)>) -> (Option<Quantity>, Option<f64>) {
+        let quantity = found.and_then(|(dominant, _)| match dominant {
+            Dominant::Part(part) => Some(part.quantity),
+            Dominant::Receiver(_) => None,
+        });
+        (quantity, found.map(|(_, share)| share))
+    }
+
     #[test]
     fn the_parts_sum_to_the_whole() {
         let waterfall =
-            Waterfall::new(&knee(value(60e3)), &delay(Some(63e3)), &mbps(100.0), &value(0.0), SIZE);
+            Waterfall::new(&knee(value(60e3)), &delay(Some(63e3), 0.0), &mbps(100.0), &value(0.0), SIZE);
         assert!((sum(&waterfall) - 100e3).abs() < 1e-6);
         // 100 - 4 - 5.76 (72 B at 100 Mb/s) - 3 - 60.
         let path = waterfall.parts[1].finding.estimate().unwrap();
         assert!((path - 27_240.0).abs() < 1e-6, "{path}");
-        let (part, share) = waterfall.dominant().unwrap();
-        assert_eq!((part.quantity, share), (Quantity::ApplicationStage, 0.6));
-        assert!((waterfall.host_share().unwrap() - 0.67).abs() < 1e-9);
+        assert_eq!(part(waterfall.dominant()), (Some(Quantity::ApplicationStage), Some(0.6)));
         assert_eq!(waterfall.parts[5].start, 40e3);
     }
 
     #[test]
     fn what_the_nic_holds_is_its_own_part() {
-        let held = Waterfall::new(&knee(value(20e3)), &delay(Some(23e3)), &mbps(100.0), &value(50e3), SIZE);
+        let (knee, delay) = (knee(value(20e3)), delay(Some(23e3), 50e3));
+        let held = Waterfall::new(&knee, &delay, &mbps(100.0), &value(50e3), SIZE);
         assert!((sum(&held) - 100e3).abs() < 1e-6);
-        let (part, share) = held.dominant().unwrap();
-        assert_eq!((part.quantity, share), (Quantity::NicHold, 0.5));
-        assert!((held.host_share().unwrap() - 0.77).abs() < 1e-9);
+        assert_eq!(part(held.dominant()), (Some(Quantity::NicHold), Some(0.5)));
+    }
+
+    #[test]
+    fn a_restless_receiver_is_not_the_path_s() {
+        // The whole and the receiver vary by the same noise, which the stamps of both kernels keep out of the path.
+        let noisy = |at: f64| Finding::nanos(at, at - 280e3, at + 90e3);
+        let delay = Report::new("one-way-delay", Vantage::Capture)
+            .with(Quantity::ApparentOneWayDelay, noisy(502e3))
+            .with(Quantity::SenderHost, value(13e3))
+            .with(Quantity::PptHeading, noisy(440e3))
+            .with(Quantity::OneWayDelay, Finding::nanos(65e3, 25e3, 102e3));
+        let stage = knee(Finding::nanos(121e3, 91e3, 374e3));
+        let waterfall = Waterfall::new(&stage, &delay, &mbps(100.0), &value(0.0), SIZE);
+        let Finding::Value { low, high, .. } = waterfall.parts[1].finding else { panic!("{waterfall:?}") };
+        assert!((19e3..25e3).contains(&low) && (96e3..103e3).contains(&high), "{low} to {high}");
+        assert!(matches!(waterfall.parts[4].finding, Finding::Bound { .. }));
+        let Some((Dominant::Receiver(time), _)) = waterfall.dominant() else { panic!("{waterfall:?}") };
+        assert_eq!(time.value, 440e3);
+        assert_eq!(waterfall.parts[5].start, 502e3 - 121e3);
+        assert!(
+            matches!(
+                kernel(&knee(value(90e3)), Some(Estimate { value: 80e3, low: 79e3, high: 81e3 })),
+                Finding::Unmeasurable { .. }
+            ),
+            "no kernel takes less than nothing"
+        );
+    }
+
+    #[test]
+    fn what_intervals_do_not_tell_apart_dominates_nothing() {
+        let wide = Finding::nanos(60e3, 20e3, 80e3);
+        let waterfall = Waterfall::new(&knee(wide), &delay(None, 0.0), &mbps(100.0), &value(0.0), SIZE);
+        assert_eq!(waterfall.dominant(), None);
+        let Finding::Value { low, .. } = waterfall.parts[1].finding else { panic!("{waterfall:?}") };
+        assert!(low >= 0.0);
     }
 
     #[test]
     fn a_bound_widens_the_path() {
         let bound = Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion");
-        let waterfall = Waterfall::new(&knee(bound), &delay(None), &unknown(), &unknown(), SIZE);
+        let waterfall = Waterfall::new(&knee(bound), &delay(None, 0.0), &unknown(), &unknown(), SIZE);
         let path = &waterfall.parts[1].finding;
         assert_eq!(path.holds(96e3), Some(true));
         assert_eq!(path.holds(29e3), Some(true));
@@ -245,7 +360,7 @@ mod tests {
     fn without_a_whole_there_is_no_path() {
         let nothing = Report::new("one-way-delay", Vantage::Capture);
         let waterfall = Waterfall::new(&knee(value(60e3)), &nothing, &unknown(), &unknown(), SIZE);
-        assert_eq!(waterfall.dominant().map(|(part, _)| part.quantity), None);
+        assert_eq!(waterfall.dominant(), None);
         assert!(matches!(waterfall.parts[1].finding, Finding::Unmeasurable { .. }));
     }
 }

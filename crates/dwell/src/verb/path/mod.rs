@@ -18,7 +18,7 @@ use crate::target::TargetArgs;
 use crate::waterfall::{Bar, Bars, Extent};
 use anyhow::Result;
 use clap::Args;
-use dwell_core::waterfall::{Part, Waterfall};
+use dwell_core::waterfall::{Dominant, Part, Waterfall};
 use dwell_core::{Quantity, Report, Vantage};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -94,11 +94,15 @@ fn bars(waterfall: &Waterfall) -> Bars {
 
 /// The sentence that says what dominates.
 fn sentence(waterfall: &Waterfall) -> String {
-    let Some((part, share)) = waterfall.dominant() else {
+    let Some((dominant, share)) = waterfall.dominant() else {
         return "No part is known well enough to say what dominates".to_owned();
     };
-    let ([found, _], [whole, _]) = (cells(&part.finding), cells(&waterfall.whole));
-    format!("The {} takes most of the time: {found} of {whole} ({})", name(part), crate::figure::share(share))
+    let named = match dominant {
+        Dominant::Part(part) => name(part),
+        Dominant::Receiver(_) => "receiving host",
+    };
+    let ([found, _], [whole, _]) = (cells(&dominant.finding()), cells(&waterfall.whole));
+    format!("The {named} takes most of the time: {found} of {whole} ({})", crate::figure::share(share))
 }
 
 impl Measuring for Path {
