@@ -206,13 +206,28 @@ fn a_token_bucket_is_told_from_a_link() {
     }
 }
 
+/// A link of 100 Gb/s, and the sender's own; trains that are not sent all at once are made at no more than some 65.
+fn behind_a_sender_of(rate: &str) -> Report {
+    let text = format!(
+        "name = 'fast'\n[[links]]\nrate = '{rate}'\n[[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\n"
+    );
+    let scenario = Scenario::parse("fast.toml", &text).unwrap();
+    let facts = SimPath::new(&scenario, 0).facts();
+    measured(&mut Busy::new(busy::Config::default(), &facts), &scenario, 1).0
+}
+
 #[test]
 fn a_sender_slower_than_the_path_is_the_limit() {
-    let text =
-        "name = 'fast'\n[[links]]\nrate = '400 Gb/s'\n[[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\n";
-    let scenario = Scenario::parse("fast.toml", text).unwrap();
-    let facts = SimPath::new(&scenario, 0).facts();
-    let (report, _) = measured(&mut Busy::new(busy::Config::default(), &facts), &scenario, 1);
+    let report = behind_a_sender_of("100 Gb/s");
     assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::SenderLimited, "{report:?}");
     assert_eq!(report.finding(Quantity::AvailableBandwidth).holds(100e9), Some(true));
+}
+
+#[test]
+fn gaps_behind_packets_that_are_sent_at_once_tell_though_trains_are_slower_than_the_path() {
+    let report = behind_a_sender_of("400 Gb/s");
+    assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::Link, "{report:?}");
+    let free = report.finding(Quantity::AvailableBandwidth);
+    assert_eq!(free.holds(100e9), Some(true), "{free:?}");
+    near(free.estimate().unwrap() / 1e6, 1e5, 1e3);
 }

@@ -133,6 +133,26 @@ fn tight_elsewhere() -> Vec<Case> {
     cases
 }
 
+/// A link of 100 Mb/s before which the sender is late: a tenth of its packets by 200 us, or each by some 40 us. No other is
+/// told sooner because one was late.
+fn late_senders(loads: &[u32]) -> Vec<Case> {
+    let usual = "normal = { mean = '5 us', deviation = '300 ns' }";
+    let tenth = format!(
+        "mixture = [{{ weight = 9, of = {{ {usual} }} }}, {{ weight = 1, of = {{ exponential = {{ mean = '200 us' }} }} }}]"
+    );
+    let each = "exponential = { mean = '40 us', least = '10 us' }".to_owned();
+    let mut cases = Vec::new();
+    for (name, send) in [("a tenth late", tenth), ("each late", each)] {
+        for load in loads.iter().copied() {
+            let fast = link(1e4, "", 0, 0);
+            let text =
+                format!("{fast}{}{fast}[source]\nsend = {{ {send} }}\n", link(100.0, "poisson", 1526, load));
+            cases.push(Case::new(format!("{name}: {load} %"), &text, 100.0));
+        }
+    }
+    cases
+}
+
 /// What became of all runs of a group.
 #[derive(Default)]
 struct Judged {
@@ -247,6 +267,16 @@ fn nothing_is_far_off_without_a_warning() {
 }
 
 #[test]
+fn what_a_sender_is_late_is_no_load() {
+    let idle = judge("late senders, idle", &late_senders(&[0]), 0..10);
+    assert!(median(&idle.errors).unwrap() < 0.005);
+    assert!(idle.held * 10 >= idle.runs * 9, "{} of {}", idle.held, idle.runs);
+    let loaded = judge("late senders", &late_senders(&[10, 50]), 0..10);
+    assert!(median(&loaded.errors).unwrap() < 0.06);
+    assert!(loaded.held * 10 >= loaded.runs * 8, "{} of {}", loaded.held, loaded.runs);
+}
+
+#[test]
 #[ignore = "minutes: figures of the book"]
 fn all_of_one_link() {
     judge("ONE LINK", &one_link(&[10.0, 100.0, 1e3, 1e4, 1e5], &[0, 30, 60, 80, 90]), 0..20);
@@ -282,6 +312,12 @@ fn all_in_bursts_of_the_judge() {
     judge("BURSTS OF THE JUDGE", &in_bursts_of_the_judge(), 0..20);
 }
 
+#[test]
+#[ignore = "figures of the book"]
+fn all_of_late_senders() {
+    judge("LATE SENDERS", &late_senders(&[0, 10, 30, 50, 70, 90]), 0..20);
+}
+
 /// By these seeds nothing was chosen.
 #[test]
 #[ignore = "figures of the book"]
@@ -292,6 +328,7 @@ fn all_but_one_link_by_other_seeds() {
         ("NICS", behind_nics()),
         ("SEVERAL", several_links()),
         ("TIGHT ELSEWHERE", tight_elsewhere()),
+        ("LATE SENDERS", late_senders(&[0, 10, 30, 50, 70, 90])),
     ] {
         judge(&format!("{group}, OTHER SEEDS"), &cases, 30_000..30_020);
     }

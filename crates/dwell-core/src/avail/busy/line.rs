@@ -43,6 +43,9 @@ const LEAST_NOISE: f64 = 1e-8;
 /// as much.
 pub(super) const RESOLUTION: f64 = 1e-3;
 
+/// Or than to half a nanosecond a packet, for stamps are whole ones.
+const STAMP: f64 = 0.5;
+
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;
 
@@ -100,7 +103,7 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
     };
     // A receiver that reads in batches may make every train longer, or shorter, by what its packets cannot show.
     let blur = samples.iter().map(|sample| sample.blur).sum::<f64>() / samples.len() as f64 / line.own.value;
-    let resolution = RESOLUTION.max(blur) / line.own.value;
+    let resolution = RESOLUTION.max(blur).max(STAMP / line.own.value) / line.own.value;
     let watched: f64 = samples.iter().map(|sample| sample.input * sample.gaps).sum();
     line.free.low = line.free.low.min(line.free.value - resolution.max(UNSEEN / watched));
     line.free.high = line.free.high.max(line.free.value + resolution);

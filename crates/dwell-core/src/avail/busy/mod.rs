@@ -15,6 +15,7 @@
 mod answer;
 mod belief;
 mod deep;
+mod late;
 mod line;
 mod plan;
 mod queue;
@@ -131,23 +132,23 @@ impl Method for Busy {
         if let Round::Pace(_) | Round::Full = self.round {
             self.samples.see_batches(&passed);
         }
-        let head = match self.round {
-            Round::Pace(_) => return self.samples.see_burst(&passed),
-            Round::Test => 1,
-            Round::Full | Round::More(_) => plan::FULL_HEAD,
-            _ => plan::HEAD,
-        };
-        let sample = passed.get(head - 1..).and_then(|behind| self.samples.sample(behind));
+        let holds: Vec<f64> = observation.fates.iter().map(|fate| fate.packet.hold.as_f64()).collect();
+        let timely = self.samples.timely(&passed, &holds);
+        let part = |from: usize, to: usize| passed.get(from..to).zip(timely.get(from..to - 1));
+        let read = |(passed, timely)| self.samples.sample(passed, timely);
         match self.round {
-            Round::Test => self.trial.see(sample),
-            Round::Full | Round::More(_) => self.samples.see_full(&passed[1..], sample),
+            Round::Pace(_) => self.samples.see_burst(&passed),
+            Round::Test => self.trial.see(&passed, self.samples.whole(&passed)),
+            Round::Full | Round::More(_) => self.samples.see_full(&passed, &timely),
             Round::Nearer(step) => {
-                let head = passed.get(plan::TOGETHER - 1..plan::HEAD);
-                self.samples.heads.extend(head.and_then(|head| self.samples.sample(head)));
+                let (head, behind) =
+                    (part(plan::TOGETHER - 1, plan::HEAD), part(plan::HEAD - 1, passed.len()));
+                let (head, behind) = (head.and_then(read), behind.and_then(read));
+                self.samples.heads.extend(head);
                 self.samples.near.resize(step, Vec::new());
-                self.samples.near[step - 1].extend(sample);
+                self.samples.near[step - 1].extend(behind);
             }
-            Round::Pace(_) | Round::Deep | Round::Over => (),
+            Round::Deep | Round::Over => (),
         }
     }
 

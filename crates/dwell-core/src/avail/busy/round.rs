@@ -96,7 +96,7 @@ impl Busy {
             // They came in longer batches than bursts did.
             Round::Full if self.samples.batch > self.planned && !self.again => {
                 self.again = true;
-                self.samples.full.clear();
+                self.samples.full_anew();
                 self.full(Round::Full, |plan| plan.full)
             }
             Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),

@@ -22,33 +22,45 @@ pub(super) struct Sample {
 const TOGETHER: f64 = 0.25;
 
 impl Sample {
-    /// Of the packets of a train that `bunched` says to come in batches of the receiver's; `None` of fewer than two
-    /// packets, or three batches.
+    /// Of the gaps of a train's packets that `busy` says count (one for each gap); `None` where too few do to tell how they
+    /// scatter, or no time passed.
+    pub(super) fn of(passed: &[Passed], busy: &[bool]) -> Option<Self> {
+        let span = |from: usize, to: usize| {
+            (passed[to].sent - passed[from].sent, passed[to].came - passed[from].came)
+        };
+        let counting = || (0..passed.len().saturating_sub(1)).filter(|gap| busy[*gap]);
+        let (sent, came) = counting()
+            .map(|gap| span(gap, gap + 1))
+            .fold((0.0, 0.0), |sum, gap| (sum.0 + gap.0, sum.1 + gap.1));
+        // By how one gap differs from the next: what comes and goes for longer than that is not their scatter.
+        let steps = || counting().filter(|gap| *gap > 0 && busy[gap - 1]);
+        let step = |gap: usize| passed[gap + 1].came - 2.0 * passed[gap].came + passed[gap - 1].came;
+        let (count, stepped) = (counting().count(), steps().count());
+        let whole = count + 1 == passed.len();
+        if count == 0 || came <= 0.0 || (stepped == 0 && !whole) {
+            return None;
+        }
+        let gaps = count as f64;
+        let scatter =
+            steps().map(|gap| step(gap).powi(2)).sum::<f64>() / 2.0 / (stepped.max(1) as f64) / gaps;
+        Some(Self { input: (sent / gaps).max(1.0), output: came / gaps, gaps, blur: 0.0, scatter })
+    }
+
+    /// Of the packets of a train that come in batches of the receiver's; `None` of fewer than three batches.
     ///
     /// The last packet of a batch came right before it was read, whichever way a NIC coalesces, but for the train's last
     /// batch, which waits for packets that do not come: the time between the last packets of two other batches is off by
     /// a gap at most.
-    pub(super) fn of(passed: &[Passed], bunched: bool) -> Option<Self> {
+    pub(super) fn of_batches(passed: &[Passed]) -> Option<Self> {
         let [first, .., last] = passed else { return None };
         let together = TOGETHER * (last.came - first.came) / (passed.len() - 1) as f64;
-        let (from, to) = if bunched {
-            let ends: Vec<usize> = (1..passed.len())
-                .filter(|i| passed[*i].came - passed[i - 1].came > together)
-                .map(|i| i - 1)
-                .collect();
-            (*ends.first()?, *ends.last()?)
-        } else {
-            (0, passed.len() - 1)
-        };
-        let gaps = to.checked_sub(from).filter(|gaps| *gaps > 0)? as f64;
-        let output = (passed[to].came - passed[from].came) / gaps;
-        let input = ((passed[to].sent - passed[from].sent) / gaps).max(1.0);
-        // By how one gap differs from the next: what comes and goes for longer than that is not their scatter.
-        let steps =
-            passed[from..=to].windows(3).map(|three| three[2].came - 2.0 * three[1].came + three[0].came);
-        let scatter = steps.map(|step| step.powi(2)).sum::<f64>() / 2.0 / (gaps - 1.0).max(1.0) / gaps;
-        let blur = if bunched { output / gaps } else { 0.0 };
-        (output > 0.0).then_some(Self { input, output, gaps, blur, scatter })
+        let mut ends =
+            (1..passed.len()).filter(|i| passed[*i].came - passed[i - 1].came > together).map(|i| i - 1);
+        let from = ends.next()?;
+        let to = ends.next_back()?;
+        let between = &passed[from..=to];
+        let sample = Self::of(between, &vec![true; between.len()])?;
+        Some(Self { blur: sample.output / sample.gaps, ..sample })
     }
 }
 
@@ -124,12 +136,24 @@ mod tests {
     }
 
     #[test]
+    fn gaps_that_do_not_count_are_left_out() {
+        let passed = train(&[0.0, 12.0, 24.0, 90.0, 102.0, 116.0]);
+        let busy = [true, true, false, true, true];
+        let sample = Sample::of(&passed, &busy).unwrap();
+        assert_eq!((sample.input, sample.output, sample.gaps), (10.0, 12.5, 4.0));
+        // Steps of 0 and 2.
+        assert_eq!(sample.scatter, (0.0 + 4.0) / 2.0 / 2.0 / 4.0);
+        assert_eq!(Sample::of(&passed, &[true, false, true, false, true]), None);
+        assert_eq!(Sample::of(&passed[..2], &[true]).unwrap().gaps, 1.0);
+    }
+
+    #[test]
     fn batches_are_taken_end_to_end() {
         // Packets every 12, read every 30 or so; the last waits.
         let stamps = [30.0, 30.0, 60.0, 60.0, 60.0, 90.0, 90.0, 120.0].map(|came| came - 30.0);
-        let sample = Sample::of(&train(&stamps), true).unwrap();
+        let sample = Sample::of_batches(&train(&stamps)).unwrap();
         assert_eq!((sample.input, sample.output, sample.gaps), (10.0, 12.0, 5.0));
-        assert_eq!(Sample::of(&train(&stamps[..4]), true), None);
-        assert_eq!(Sample::of(&train(&stamps), false).unwrap().gaps, 7.0);
+        assert_eq!(Sample::of_batches(&train(&stamps[..4])), None);
+        assert_eq!(Sample::of(&train(&stamps), &[true; 7]).unwrap().gaps, 7.0);
     }
 }

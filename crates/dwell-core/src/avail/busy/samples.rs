@@ -1,13 +1,15 @@
 //! What trains showed so far, and what it says of the link.
 
+use super::late;
 use super::line::{self, Known, Line};
+use super::plan::FULL_HEAD;
 use super::sample::{Sample, busy, differ, heavier};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use super::waiting::HOST;
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
-use crate::stats::quantile::median;
+use crate::stats::quantile::{mean, median};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
@@ -37,11 +39,15 @@ pub(super) struct Samples {
     gaps: Vec<f64>,
     /// The same of trains at the pace.
     full_gaps: Vec<f64>,
-    /// Of bursts of one length.
+    /// Bursts of one length, as they were read.
+    read: Vec<Vec<Passed>>,
+    /// Of these.
     pub(super) bursts: Vec<Sample>,
     /// Mean gap between packets of bursts as they were sent.
     made: Vec<f64>,
-    /// Of trains at the pace.
+    /// Of whole trains at the pace, whenever their packets left.
+    pub(super) sent: Vec<Sample>,
+    /// The same of what was sent in time.
     pub(super) full: Vec<Sample>,
     /// Of the heads of slower trains: behind their first packets these come at the pace as well.
     pub(super) heads: Vec<Sample>,
@@ -62,6 +68,12 @@ impl Samples {
         self.bursts.clear();
     }
 
+    /// Trains at the pace are sent a second time.
+    pub(super) fn full_anew(&mut self) {
+        self.sent.clear();
+        self.full.clear();
+    }
+
     /// Looks at how packets were read.
     pub(super) fn see_batches(&mut self, passed: &[Passed]) {
         self.batch = self.batch.max(batch(&gaps(passed)));
@@ -69,20 +81,54 @@ impl Samples {
 
     pub(super) fn see_burst(&mut self, passed: &[Passed]) {
         self.gaps.extend(gaps(passed));
-        self.bursts.extend(self.sample(passed));
-        let made = passed.last().map(|last| last.sent / (passed.len() - 1).max(1) as f64);
-        self.made.extend(made);
-        self.cold.extend(passed.get(1).zip(made).map(|(second, made)| second.sent - made));
+        self.read.push(passed.to_vec());
+        self.read_bursts(None);
+        // Where its gaps crowd tells L / C however late the sender was, and L / C tells which of them are the sender's own.
+        if let Some((own, _)) = self.crowd() {
+            self.read_bursts(Some(own));
+            if self.own().is_none() {
+                self.read_bursts(None);
+            }
+        }
     }
 
-    pub(super) fn see_full(&mut self, passed: &[Passed], sample: Option<Sample>) {
-        self.full_gaps.extend(gaps(passed));
-        self.full.extend(sample);
+    /// Reads the bursts, of which a link that takes `own` a packet was not always busy, where that is known.
+    fn read_bursts(&mut self, own: Option<f64>) {
+        let length = self.read.last().map_or(0, Vec::len);
+        (self.bursts, self.made, self.cold) = Default::default();
+        for passed in &self.read {
+            let busy = timely(passed, &vec![0.0; passed.len()], own);
+            let left = passed.windows(2).zip(&busy).filter(|(_, busy)| **busy);
+            let made = mean(&left.map(|(two, _)| two[1].sent - two[0].sent).collect::<Vec<_>>());
+            self.made.extend(made);
+            self.cold.extend(passed.get(1).zip(made).map(|(second, made)| second.sent - made));
+            if passed.len() == length {
+                self.bursts.extend(self.sample(passed, &busy));
+            }
+        }
     }
 
-    /// The mean spacing of a train, read as this receiver reads.
-    pub(super) fn sample(&self, passed: &[Passed]) -> Option<Sample> {
-        Sample::of(passed, self.batch.is_some())
+    /// A train at the pace, of whose gaps those behind the head count that `busy` says.
+    pub(super) fn see_full(&mut self, passed: &[Passed], busy: &[bool]) {
+        self.full_gaps.extend(gaps(passed.get(1..).unwrap_or_default()));
+        let Some(behind) = passed.get(FULL_HEAD - 1..) else { return };
+        self.sent.extend(self.whole(behind));
+        self.full.extend(self.sample(behind, &busy[FULL_HEAD - 1..]));
+    }
+
+    /// Which gaps of a train count whose packets were to leave `holds` apart.
+    pub(super) fn timely(&self, passed: &[Passed], holds: &[f64]) -> Vec<bool> {
+        timely(passed, holds, self.own().map(|(own, _)| own))
+    }
+
+    /// The mean spacing of a train, read as this receiver reads, over the gaps that `busy` says count.
+    pub(super) fn sample(&self, passed: &[Passed], busy: &[bool]) -> Option<Sample> {
+        if self.batch.is_some() { Sample::of_batches(passed) } else { Sample::of(passed, busy) }
+    }
+
+    /// The same over all gaps.
+    pub(super) fn whole(&self, passed: &[Passed]) -> Option<Sample> {
+        self.sample(passed, &timely(passed, &[], None))
     }
 
     /// How far apart packets of bursts leave.
@@ -90,10 +136,15 @@ impl Samples {
         median(&self.made)
     }
 
+    /// Where gaps of bursts crowd.
+    fn crowd(&self) -> Option<Known> {
+        unparted(&self.gaps, self.burst()? - self.made()?)
+    }
+
     /// L / C, where packets show it: where bursts come faster than the link serves them.
     pub(super) fn own(&self) -> Option<Known> {
         let made = self.made()?;
-        unparted(&self.gaps, self.burst()? - made).filter(|(own, _)| made * SPREAD < *own)
+        self.crowd().filter(|(own, _)| made * SPREAD < *own)
     }
 
     /// What a packet takes of the link, as far as is known: at most what bursts come apart.
@@ -183,10 +234,12 @@ impl Samples {
     }
 
     /// Trains that should have been `gap` apart came as they were sent, and that was slower: the sender makes no faster
-    /// ones.
+    /// ones. Where most of them kept the link busy for a while nevertheless, those gaps tell.
     pub(super) fn as_made(&self, gap: f64) -> bool {
-        self.full.iter().all(|sample| sample.input > LATE * gap)
-            && strain::verdict(&self.full, 0.0) == Verdict::Below
+        let told = self.own().is_some() && self.full.len() * 2 >= self.sent.len();
+        !told
+            && self.sent.iter().all(|sample| sample.input > LATE * gap)
+            && strain::verdict(&self.sent, 0.0) == Verdict::Below
     }
 
     /// What is free at the least, packets of ours a nanosecond, where trains came as they were sent: their rate, less what of them
@@ -194,9 +247,9 @@ impl Samples {
     /// s = own (1 / g - A), so A = 1 / g - s / own: `s` is what these few trains allow, and `own` at most their pace. And where
     /// nothing at all came between their packets, a few may have in that time.
     pub(super) fn at_least(&self) -> Option<f64> {
-        let slowest = self.full.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
-        let watched: f64 = self.full.iter().map(|sample| sample.input * sample.gaps).sum();
-        let hidden = strain::highest(&self.full)? / self.pace()?;
+        let slowest = self.sent.iter().map(|sample| sample.input.max(sample.output)).fold(0.0, f64::max);
+        let watched: f64 = self.sent.iter().map(|sample| sample.input * sample.gaps).sum();
+        let hidden = strain::highest(&self.sent)? / self.pace()?;
         Some((1.0 / slowest - hidden.max(line::UNSEEN / watched)).max(0.0))
     }
 
@@ -251,6 +304,11 @@ impl Samples {
     pub(super) fn idle(&self) -> bool {
         self.batch.is_none() && self.line().is_some_and(|line| line.share.high < line::RESOLUTION)
     }
+}
+
+/// All gaps count where it is not known what a packet takes of the link.
+fn timely(passed: &[Passed], holds: &[f64], own: Option<f64>) -> Vec<bool> {
+    own.map_or_else(|| vec![true; passed.len().saturating_sub(1)], |own| late::busy(passed, holds, own))
 }
 
 fn gaps(passed: &[Passed]) -> Vec<f64> {
@@ -382,7 +440,7 @@ mod tests {
             if strain::verdict(&full, 0.0) != Verdict::Below {
                 continue;
             }
-            let samples = Samples { full, bursts: vec![burst], ..Samples::default() };
+            let samples = Samples { sent: full, bursts: vec![burst], ..Samples::default() };
             passed += 1;
             wrong += usize::from(samples.at_least().unwrap() > free);
         }

@@ -1,6 +1,8 @@
 //! Fleets at rates that may be free: a test of one, and a search where that one is not.
 
+use super::super::stream::Passed;
 use super::belief::{Belief, belief};
+use super::late::left;
 use super::sample::Sample;
 use super::strain;
 use crate::avail::search::Verdict;
@@ -55,10 +57,10 @@ impl Trial {
         self.rate = rate;
     }
 
-    /// One of them. A sender that was too quick asked for more than was meant: what counts is whether that came through.
-    pub(super) fn see(&mut self, sample: Option<Sample>) {
-        let asked = 1.0 / self.rate;
-        let sample = sample.map(|sample| Sample { input: sample.input.max(asked), ..sample });
+    /// One of them. What counts is whether as much as was meant came through, whenever its packets left.
+    pub(super) fn see(&mut self, passed: &[Passed], sample: Option<Sample>) {
+        let late = left(passed, 1.0 / self.rate);
+        let sample = sample.map(|sample| Sample { input: sample.input + late / sample.gaps, ..sample });
         if let Some(fleet) = self.fleets.last_mut() {
             fleet.extend(sample);
         }
@@ -112,7 +114,7 @@ mod tests {
         for _ in 0..count {
             let input = 1.0 / rate;
             let output = input + ((rate * PACE - 0.5) * input).max(0.0);
-            trial.see(Some(Sample { input, output, gaps: 87.0, blur: 0.0, scatter: 0.0 }));
+            trial.see(&[], Some(Sample { input, output, gaps: 87.0, blur: 0.0, scatter: 0.0 }));
         }
     }
 
@@ -138,13 +140,10 @@ mod tests {
             for differs in [-3.0, 3.0] {
                 let input = 1.0 / rate;
                 let longer = (rate * PACE - 0.5).max(0.0) / carries * input + differs * PACE / 87.0;
-                trial.see(Some(Sample {
-                    input,
-                    output: input + longer,
-                    gaps: 87.0,
-                    blur: 0.0,
-                    scatter: 0.0,
-                }));
+                trial.see(
+                    &[],
+                    Some(Sample { input, output: input + longer, gaps: 87.0, blur: 0.0, scatter: 0.0 }),
+                );
             }
             fleets += 1;
         }
