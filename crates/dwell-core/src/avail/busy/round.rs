@@ -69,9 +69,14 @@ impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
         match self.course() {
-            (Round::Over, _) if self.is_dropped() => self.deep(),
+            (Round::Over, _) if self.is_dropped() || self.is_unseen() => self.deep(),
             next => next,
         }
+    }
+
+    /// Whether a token bucket that passes all that so slow a sender makes was not looked for.
+    fn is_unseen(&self) -> bool {
+        self.deep.packets == 0 && self.is_slow()
     }
 
     /// Whether something on the way may drop packets and let too many pass before it for trains to show its rate.
@@ -159,8 +164,13 @@ impl Busy {
     }
 
     /// Trains that should have been faster than the pace came as they were sent: the sender makes no faster ones.
+    fn is_slow(&self) -> bool {
+        self.samples.pace().is_some_and(|pace| self.samples.slow(FULL * pace))
+    }
+
+    /// Nor do any of their gaps tell of the link.
     pub(super) fn as_made(&self) -> bool {
-        self.samples.pace().is_some_and(|pace| self.samples.as_made(FULL * pace))
+        self.is_slow() && !self.samples.tell()
     }
 
     fn plan(&self, pace: f64) -> Plan {

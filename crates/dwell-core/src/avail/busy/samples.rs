@@ -47,7 +47,7 @@ pub(super) struct Samples {
     made: Vec<f64>,
     /// Of whole trains at the pace, whenever their packets left.
     pub(super) sent: Vec<Sample>,
-    /// The same of what was sent in time.
+    /// The same of their gaps that tell (see [`late`]).
     pub(super) full: Vec<Sample>,
     /// Of the heads of slower trains: behind their first packets these come at the pace as well.
     pub(super) heads: Vec<Sample>,
@@ -233,13 +233,15 @@ impl Samples {
         self.near.iter().rev().take_while(|near| alone && !busy(near)).count()
     }
 
-    /// Trains that should have been `gap` apart came as they were sent, and that was slower: the sender makes no faster
-    /// ones. Where most of them kept the link busy for a while nevertheless, those gaps tell.
-    pub(super) fn as_made(&self, gap: f64) -> bool {
-        let told = self.own().is_some() && self.full.len() * 2 >= self.sent.len();
-        !told
-            && self.sent.iter().all(|sample| sample.input > LATE * gap)
+    /// Trains that should have been `gap` apart came as they were sent, and that was slower.
+    pub(super) fn slow(&self, gap: f64) -> bool {
+        self.sent.iter().all(|sample| sample.input > LATE * gap)
             && strain::verdict(&self.sent, 0.0) == Verdict::Below
+    }
+
+    /// Most trains at the pace kept the link busy for a while, however late their packets were: those gaps tell.
+    pub(super) fn tell(&self) -> bool {
+        self.own().is_some() && self.full.len() * 2 >= self.sent.len()
     }
 
     /// What is free at the least, packets of ours a nanosecond, where trains came as they were sent: their rate, less what of them
