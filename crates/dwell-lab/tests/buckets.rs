@@ -49,7 +49,8 @@ fn rate_and_depth_of_the_kernel_s_own_bucket() {
 
 #[test]
 fn a_policer_is_told_from_a_shaper() {
-    let policer = "policer = { rate = '20 Mb/s', burst = '30 kB' }";
+    // What refills it while 22 packets pass, however slow the machine makes them, is less than they are more.
+    let policer = "policer = { rate = '20 Mb/s', burst = '25 kB' }";
     let Some(lab) = lab(&format!("rate = '200 Mb/s'\nqueue = '4 MiB'\n{policer}"), "emulated") else {
         return;
     };
@@ -58,7 +59,7 @@ fn a_policer_is_told_from_a_shaper() {
     assert_eq!(verdict.limit, Limit::TokenBucket, "{told:?}");
     assert!(verdict.reason.contains("policer"), "{told:?}");
     near(&told, Quantity::TokenRate, 20e6, 0.1);
-    near(&told, Quantity::BucketDepth, 30e3, 0.2);
+    near(&told, Quantity::BucketDepth, 25e3, 0.2);
     // What is free is not more, though bursts of eleven packets pass.
     let told = report(&lab, |facts| Box::new(Busy::new(Default::default(), facts)));
     let free = told.finding(Quantity::AvailableBandwidth);

@@ -112,7 +112,7 @@ impl Busy {
             let why = "the traffic of others varies so much that trains differ by more than half of the link";
             (Limit::Unstable, why.to_owned())
         } else {
-            let longest = self.sending.longest();
+            let longest = self.sending.most();
             let why = format!(
                 "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, would not show"
             );

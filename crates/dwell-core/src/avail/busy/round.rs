@@ -74,9 +74,9 @@ impl Busy {
         }
     }
 
-    /// Whether a token bucket that passes all that so slow a sender makes was not looked for.
+    /// Whether a token bucket was not looked for that passes all that so slow a sender makes, or trains as short as bursts.
     fn is_unseen(&self) -> bool {
-        self.deep.packets == 0 && self.is_slow()
+        self.deep.packets == 0 && (self.is_slow() || self.sending.longest <= BURST)
     }
 
     /// Whether something on the way may drop packets and let too many pass before it for trains to show its rate.
@@ -238,7 +238,7 @@ impl Busy {
     /// Short trains at `rate`, of which it is not known whether it is free.
     fn test(&mut self, rate: f64, count: usize) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.pace() else { return (Round::Over, None) };
-        self.trial.at(rate);
+        self.trial.at(rate, count);
         let plan = self.plan(pace);
         (Round::Test, Some(self.sending.tests(1.0 / rate, plan.tested, count, &plan)))
     }
@@ -250,7 +250,7 @@ impl Busy {
         let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace, narrow_free) else {
             return (Round::Over, None);
         };
-        self.trial.at(rate);
+        self.trial.at(rate, FLEET);
         let plan = self.plan(pace);
         let packets = plan.tested * LENGTHENED;
         let free = self.trial.told.map_or(UNKNOWN, |told| told.free.value);

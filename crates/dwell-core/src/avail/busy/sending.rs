@@ -18,7 +18,7 @@ pub(super) struct Sending {
     /// Time so far.
     pub(super) span: Nanos,
     /// Packets of the longest train.
-    longest: usize,
+    pub(super) longest: usize,
 }
 
 impl Sending {
@@ -38,7 +38,7 @@ impl Sending {
     }
 
     /// What the longest train has in it.
-    pub(super) fn longest(&self) -> Bytes {
+    pub(super) fn most(&self) -> Bytes {
         Bytes(self.size.0 * self.longest as u64)
     }
 

@@ -41,6 +41,8 @@ const WIDER: f64 = 2.0;
 pub(super) struct Trial {
     fleets: Vec<Vec<Sample>>,
     rate: f64,
+    /// Trains that were sent at it, of which some may have been lost.
+    asked: usize,
     /// Fleets of the search, of which some may have been lost.
     searched: usize,
     pub(super) searching: bool,
@@ -49,12 +51,14 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Trains at `rate` follow.
-    pub(super) fn at(&mut self, rate: f64) {
+    /// So many trains at `rate` follow.
+    pub(super) fn at(&mut self, rate: f64, count: usize) {
         if rate != self.rate {
             self.fleets.push(Vec::new());
+            self.asked = 0;
         }
         self.rate = rate;
+        self.asked += count;
     }
 
     /// One of them. What counts is whether as much as was meant came through, whenever its packets left.
@@ -72,7 +76,7 @@ impl Trial {
         let fleet = self.fleets.last()?;
         match strain::verdict(fleet, noise) {
             Verdict::Below => Some(true),
-            _ if fleet.len() < DOUBTED => None,
+            _ if self.asked < DOUBTED => None,
             Verdict::Above => Some(false),
             Verdict::Grey => Some(true),
         }
@@ -110,7 +114,7 @@ mod tests {
 
     /// A link that carries as much as the narrow one, of which half is free, whatever the time.
     fn sent(trial: &mut Trial, rate: f64, count: usize) {
-        trial.at(rate);
+        trial.at(rate, count);
         for _ in 0..count {
             let input = 1.0 / rate;
             let output = input + ((rate * PACE - 0.5) * input).max(0.0);
@@ -129,6 +133,15 @@ mod tests {
         assert_eq!(trial.passed(0.0), Some(false));
     }
 
+    #[test]
+    fn a_test_of_which_all_is_lost_does_not_go_on_for_ever() {
+        let mut trial = Trial::default();
+        trial.at(0.4 / PACE, TEST);
+        assert_eq!(trial.passed(0.0), None);
+        trial.at(0.4 / PACE, DOUBTED);
+        assert_eq!(trial.passed(0.0), Some(false));
+    }
+
     /// How many fleets a search takes behind a link that carries so many times the narrow one, of which so much is free, with half of that
     /// one free, whose traffic makes trains differ by three gaps of the narrow one to either side; and what it told. No queue makes trains
     /// so even: they say what the link carries, not what is free.
@@ -136,7 +149,7 @@ mod tests {
         let (mut trial, mut fleets) = (Trial::default(), 0);
         while let Some(rate) = trial.next(None, PACE, narrow_free / PACE) {
             assert!((LEAST..=MOST).contains(&(rate * PACE)));
-            trial.at(rate);
+            trial.at(rate, FLEET);
             for differs in [-3.0, 3.0] {
                 let input = 1.0 / rate;
                 let longer = (rate * PACE - 0.5).max(0.0) / carries * input + differs * PACE / 87.0;
