@@ -49,7 +49,7 @@ fn rate_and_depth_of_the_kernel_s_own_bucket() {
 
 #[test]
 fn a_policer_is_told_from_a_shaper() {
-    // What refills it while 22 packets pass, however slow the machine makes them, is less than they are more.
+    // 22 packets are 33.6 kB, and pass a bucket of so much where the machine makes them at less than 79 Mb/s: it refills meanwhile.
     let policer = "policer = { rate = '20 Mb/s', burst = '25 kB' }";
     let Some(lab) = lab(&format!("rate = '200 Mb/s'\nqueue = '4 MiB'\n{policer}"), "emulated") else {
         return;
