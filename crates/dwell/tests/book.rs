@@ -62,12 +62,13 @@ fn pages(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(of).collect()
 }
 
-fn all() -> Vec<PathBuf> {
+/// What the pages of the documentation name, each with the page that does; `of` says what one does.
+fn named(of: impl Fn(Page) -> Vec<String>) -> Vec<(PathBuf, String)> {
     let root = Path::new(ROOT).canonicalize().unwrap();
     let mut all = pages(&root.join("docs"));
     all.extend(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)));
     assert!(all.len() > 50, "{all:?}");
-    all
+    all.iter().flat_map(|path| of(Page::read(path)).into_iter().map(|name| (path.clone(), name))).collect()
 }
 
 /// What is wrong with a link of a page, if anything is.
@@ -84,17 +85,11 @@ fn broken(from: &Path, link: &str) -> Option<String> {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for path in all() {
-        let links = Page::read(&path).links;
-        let within = links.iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:"));
-        let within: Vec<_> = within.collect();
-        count += within.len();
-        wrong.extend(within.iter().filter_map(|link| broken(&path, link)));
-    }
+    let mut links = named(|page| page.links);
+    links.retain(|(_, link)| !link.contains("://"));
+    assert!(links.len() > 100, "{links:?}");
+    let wrong: Vec<_> = links.iter().filter_map(|(path, link)| broken(path, link)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(count > 100, "{count}");
 }
 
 #[test]
@@ -109,17 +104,15 @@ fn every_page_of_the_book_is_in_its_summary() {
 /// `dwell eval scenarios/eval/avail-lab.toml --runs 20` is of no use where no such file is.
 #[test]
 fn every_scenario_that_is_named_is_there() {
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for path in all() {
-        let code = Page::read(&path).code;
-        let words = code.iter().flat_map(|line| line.split_whitespace());
-        let named = words.filter(|word| word.starts_with("scenarios/") && word.ends_with(".toml"));
-        let named: Vec<_> = named.filter(|word| !word.contains(['*', '<', '{'])).collect();
-        count += named.len();
-        let missing = named.into_iter().filter(|word| !Path::new(ROOT).join(word).exists());
-        wrong.extend(missing.map(|word| format!("{} names {word}", path.display())));
-    }
+    let of = |page: Page| {
+        let words = page.code.iter().flat_map(|line| line.split_whitespace());
+        words
+            .filter(|word| word.starts_with("scenarios/") && word.ends_with(".toml"))
+            .map(String::from)
+            .collect()
+    };
+    let scenarios = named(of);
+    assert!(scenarios.len() > 10, "{scenarios:?}");
+    let wrong: Vec<_> = scenarios.iter().filter(|(_, name)| !Path::new(ROOT).join(name).exists()).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(count > 10, "{count}");
 }
