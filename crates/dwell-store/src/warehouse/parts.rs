@@ -5,8 +5,9 @@ use super::WarehouseError;
 use dwell_core::tcp::section::Connection;
 use std::mem;
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 /// So many connections go from thread to thread at once.
@@ -54,24 +55,39 @@ pub(super) fn join(
     let next = AtomicU64::new(0);
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(2 * workers);
-        for _ in 0..workers {
-            let (to, next, work) = (sender.clone(), &next, &work);
-            scope.spawn(move || {
-                let mut own = Work { parts, next, chunk: Vec::new(), to };
-                if let Err(error) = work(&mut own) {
-                    // Nobody listens any more: then nobody wants to know.
-                    let _ = own.to.send(Err(error));
-                }
-            });
-        }
+        let workers: Vec<_> = (0..workers)
+            .map(|_| {
+                let (to, next, work) = (sender.clone(), &next, &work);
+                scope.spawn(move || {
+                    let mut own = Work { parts, next, chunk: Vec::new(), to };
+                    if let Err(error) = work(&mut own) {
+                        // Nobody listens any more: then nobody wants to know.
+                        let _ = own.to.send(Err(error));
+                    }
+                })
+            })
+            .collect();
         drop(sender);
-        for chunk in &receiver {
-            for connection in chunk? {
-                if take(connection).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+        let told = hand_out(receiver, take);
+        // The scope waits for what they do, not until they have put their own things away and are gone.
+        for worker in workers {
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+        told
+    })
+}
+
+/// Until there is no more, or `take` breaks off: then nobody listens any more.
+fn hand_out(
+    from: Receiver<Chunk>,
+    take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, WarehouseError> {
+    for chunk in from {
+        for connection in chunk? {
+            if take(connection).is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(ControlFlow::Continue(()))
-    })
+    }
+    Ok(ControlFlow::Continue(()))
 }
