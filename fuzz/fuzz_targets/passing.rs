@@ -109,7 +109,8 @@ fuzz_target!(|bytes: &[u8]| {
             throughout.see_datagram(flow, &datagram);
         } else {
             tracker.see(&segment, &mut |handshake| told.push(handshake));
-            let _ = tracker.pending(flow, Way::of(segment.from, segment.to));
+            let glance = tracker.seed().glance(&segment.from, &segment.to);
+            let _ = tracker.pending(glance, Way::of(segment.from, segment.to));
             continuous.see(flow, &segment, &mut |sample| {
                 check(&sample, &times);
                 samples += u64::from(sample.value.value().is_some());

@@ -192,7 +192,9 @@ proptest! {
         let captured = Captured { at: 0, link: LinkType::ETHERNET, bytes: &frame, length };
         let (straight, seed) = (Straight::of(&captured).expect("straight"), FlowSeed::random());
         prop_assert_eq!(straight.is_midstream(), flags & 0x06 == 0);
-        prop_assert_eq!(straight.flow(&seed), (seed.of(&found.from, &found.to), Way::of(found.from, found.to)));
+        prop_assert_eq!(straight.flow(&seed), seed.flow(&found.from, &found.to));
+        prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
+        prop_assert_eq!(straight.way(), Way::of(found.from, found.to));
     }
 
     #[test]
@@ -212,7 +214,9 @@ proptest! {
         // What the first look knows, the closer look knows as well.
         if let (Some(straight), Ok(Passing::Segment(found))) = (Straight::of(&frame), dissect(&frame)) {
             let seed = FlowSeed::random();
-            prop_assert_eq!(straight.flow(&seed), (seed.of(&found.from, &found.to), Way::of(found.from, found.to)));
+            prop_assert_eq!(straight.flow(&seed), seed.flow(&found.from, &found.to));
+        prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
+        prop_assert_eq!(straight.way(), Way::of(found.from, found.to));
         }
     }
 }

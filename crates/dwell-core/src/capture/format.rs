@@ -49,6 +49,14 @@ pub(super) struct Found {
     pub(super) length: u32,
 }
 
+impl Found {
+    /// The same seen from so many bytes before.
+    #[inline(always)]
+    pub(super) const fn behind(self, bytes: usize) -> Self {
+        Self { from: bytes + self.from, to: bytes + self.to, ..self }
+    }
+}
+
 /// What the next bytes of a capture are.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Record {

@@ -43,21 +43,22 @@ impl Pcap {
         Ok(Some(Self { order, link, unit, header, may_be_swapped }))
     }
 
-    /// Each order has its own code: one branch, always the same way, in place of a choice for each word.
+    /// The packet that `bytes` begin with, and that they end with or go on behind, if it is there whole and some of it was kept.
     #[inline(always)]
-    pub(super) fn record(&self, bytes: &[u8]) -> Record {
-        match self.order {
-            Order::Little => self.ordered(bytes, Order::Little),
-            Order::Big => self.ordered(bytes, Order::Big),
+    pub(super) fn packet(&self, bytes: &[u8]) -> Option<Found> {
+        match self.record(bytes) {
+            Record::Packet(found, _) if found.from < found.to => Some(found),
+            _ => None,
         }
     }
 
+    /// What `bytes` begin with.
     #[inline(always)]
-    fn ordered(&self, bytes: &[u8], order: Order) -> Record {
+    pub(super) fn record(&self, bytes: &[u8]) -> Record {
         // No more than that, even of longer headers: however the bytes come, the same is found.
         let Some(head) = bytes.first_chunk::<LOOKED_AT>() else { return Record::Needs(LOOKED_AT) };
-        let word = |at: usize| order.word(head, at);
-        let (mut kept, mut length) = (word(8), word(12));
+        let word = |at: usize| self.order.word(head, at);
+        let (seconds, fraction, mut kept, mut length) = (word(0), word(4), word(8), word(12));
         if self.may_be_swapped && kept > length {
             (kept, length) = (length, kept);
         }
@@ -68,7 +69,7 @@ impl Pcap {
         if bytes.len() < to {
             return Record::Needs(to);
         }
-        let at = i64::from(word(0)) * 1_000_000_000 + i64::from(word(4)) * self.unit;
+        let at = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
         Record::Packet(Found { at: i128::from(at), link: self.link, from: self.header, to, length }, to)
     }
 }

@@ -77,6 +77,31 @@ impl<S: Source> Reader<S> {
         Ok(self.find()?.map(|found| self.at(found)))
     }
 
+    /// Calls `take` with each packet that [`Self::read`] would find, one after the other.
+    ///
+    /// # Errors
+    /// As there; it can go on as there.
+    #[inline]
+    pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<(), ReadError> {
+        while self.advance()?.is_some() {
+            let (from, bytes) = (&self.from, self.from.window());
+            let pcap = if let Format::Pcap(pcap) = &self.format { Some(*pcap) } else { None };
+            let (mut start, mut whole, mut found) = (self.start, self.whole, self.found);
+            // Of most captures: while packets are there whole, nothing changes but where the next one is.
+            loop {
+                let Found { at, link, length, .. } = found;
+                take(Captured { at, link, bytes: &bytes[found.from..found.to], length });
+                let Some(next) = pcap.and_then(|pcap| pcap.packet(&bytes[start..])) else { break };
+                from.foresee(start);
+                found = next.behind(start);
+                start = found.to;
+                whole += 1;
+            }
+            (self.start, self.whole) = (start, whole);
+        }
+        Ok(())
+    }
+
     /// Goes on to the next packet as [`Self::read`] does, and tells its time.
     ///
     /// # Errors
@@ -132,7 +157,7 @@ impl<S: Source> Reader<S> {
                 self.from.foresee(from);
                 self.start += length;
                 self.whole += 1;
-                Some(Ok(Some(Found { from: from + found.from, to: from + found.to, ..found })))
+                Some(Ok(Some(found.behind(from))))
             }
             Record::Needs(length) => self.needs(length),
             Record::Other(length) => {

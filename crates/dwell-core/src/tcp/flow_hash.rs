@@ -28,6 +28,20 @@ impl Way {
     }
 }
 
+/// A flow at a glance: the same for both directions, and made in fewer steps than its [`FlowHash`]. Who chooses flows on purpose
+/// can make many of them look alike; none looks like two.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Glance(pub u64);
+
+/// Both of a flow.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// What finds it.
+    pub hash: FlowHash,
+    /// What tells that there is nothing to be found.
+    pub glance: Glance,
+}
+
 /// Words of 32 bits in two addresses of IPv6 and two ports.
 const WORDS: usize = 9;
 
@@ -95,6 +109,50 @@ impl FlowSeed {
         }
     }
 
+    /// A flow by IPv4 at a glance: its addresses and, in one word, its ports.
+    #[inline(always)]
+    #[must_use]
+    pub const fn glance_v4(&self, one: u32, other: u32, ports: u32) -> Glance {
+        let key = (self.keys[1] >> 32) as u32;
+        self.glanced((one ^ key) as u64 * (other ^ key) as u64, ports)
+    }
+
+    /// A flow by IPv6 at a glance.
+    #[inline(always)]
+    #[must_use]
+    pub const fn glance_v6(&self, one: u128, other: u128, ports: u32) -> Glance {
+        self.glanced(folded(one, &self.keys).wrapping_mul(folded(other, &self.keys)), ports)
+    }
+
+    /// Products, because they are the same both ways, and few pairs have the same one: of sums, or of what differs, there are
+    /// many in any network.
+    #[inline(always)]
+    const fn glanced(&self, addresses: u64, ports: u32) -> Glance {
+        let both = (ports >> 16 | 1 << 16) as u64 * (ports & 0xffff | 1 << 16) as u64;
+        Glance((addresses ^ both << 29).wrapping_mul(self.keys[0] | 1))
+    }
+
+    /// That between these two at a glance.
+    #[inline]
+    #[must_use]
+    pub fn glance(&self, one: &Endpoint, other: &Endpoint) -> Glance {
+        let ports = u32::from(one.port) << 16 | u32::from(other.port);
+        match (one.address, other.address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => self.glance_v4(a.to_bits(), b.to_bits(), ports),
+            _ => {
+                let (a, b) = (u128::from_be_bytes(one.octets()), u128::from_be_bytes(other.octets()));
+                self.glance_v6(a, b, ports)
+            }
+        }
+    }
+
+    /// Both of these two.
+    #[inline]
+    #[must_use]
+    pub fn flow(&self, one: &Endpoint, other: &Endpoint) -> Flow {
+        Flow { hash: self.of(one, other), glance: self.glance(one, other) }
+    }
+
     /// Of a number, as of a host.
     #[inline]
     pub(super) fn number(&self, number: u64) -> FlowHash {
@@ -112,6 +170,12 @@ impl FlowSeed {
         let mixed = (upper ^ upper >> 16).wrapping_mul(0x85eb_ca6b);
         FlowHash(mixed ^ mixed >> 13)
     }
+}
+
+/// An address in one word.
+#[inline(always)]
+const fn folded(address: u128, keys: &[u64; WORDS]) -> u64 {
+    ((address >> 64) as u64).wrapping_mul(keys[1] | 1) ^ address as u64 ^ keys[2]
 }
 
 #[cfg(test)]
@@ -133,6 +197,12 @@ mod tests {
         assert_eq!(seed.of(&v4(1, 7), &v4(2, 9)), seed.v4(0x0a00_0002, 9, 0x0a00_0001, 7));
         let v6 = |bits, port| Endpoint { address: Ipv6Addr::from_bits(bits).into(), port };
         assert_eq!(seed.of(&v6(1 << 99, 7), &v6(2, 9)), seed.v6(2, 9, 1 << 99, 7));
+        for (one, other) in [(v4(1, 7), v4(2, 9)), (v6(1 << 99, 7), v6(2, 9)), (v4(1, 7), v6(2, 9))] {
+            assert_eq!(seed.flow(&one, &other), seed.flow(&other, &one));
+            assert_ne!(seed.glance(&one, &other), seed.glance(&one, &Endpoint { port: 8, ..other }));
+        }
+        assert_eq!(seed.glance(&v4(1, 7), &v4(2, 9)), seed.glance_v4(0x0a00_0002, 0x0a00_0001, 9 << 16 | 7));
+        assert_eq!(seed.glance(&v6(1 << 99, 7), &v6(2, 9)), seed.glance_v6(1 << 99, 2, 7 << 16 | 9));
     }
 
     /// Flows that somebody chose on purpose: close together in addresses and ports, or of equal sums.
@@ -154,6 +224,33 @@ mod tests {
                 // Of 100,000, one or two pairs fall together in 32 bits by chance; of 65,536 buckets 1 - e^-1.53 are hit.
                 assert!(hashes.len() > 99_980, "{}", hashes.len());
                 assert!((50_500..52_000).contains(&buckets.len()), "{}", buckets.len());
+            }
+        }
+    }
+
+    /// Clients of one server, hosts that talk to each other, a scan: not by somebody's intent.
+    #[test]
+    fn usual_flows_differ_at_a_glance() {
+        const fn ports(server: u32, client: u32) -> u32 {
+            server << 16 | client
+        }
+        type Usual = fn(&FlowSeed, u32) -> u64;
+        let usual: [Usual; 5] = [
+            |seed, n| seed.glance_v4(0x0a00_0001 + n / 50_000, 7, ports(80, n % 50_000)).0,
+            |seed, n| {
+                seed.glance_v4(0x0a00_0000 + n / 300, 0x0b00_0000 + n % 300, ports(443, 40_000 + n % 7)).0
+            },
+            |seed, n| seed.glance_v4(0x0a00_0001, n, ports(22, 40_000)).0,
+            |seed, n| seed.glance_v6(u128::from(n) << 64 | 1, 7 << 64, ports(443, 50_000 + n % 100)).0,
+            |seed, n| seed.glance_v6(7 << 80 | u128::from(n), 9 << 80, ports(443, 50_000)).0,
+        ];
+        for number in 0..10 {
+            let mut source = SplitMix64::seed_from_u64(number);
+            let seed = FlowSeed { keys: std::array::from_fn(|_| source.next_u64()), more: source.next_u64() };
+            for (kind, one) in usual.iter().enumerate() {
+                let places: HashSet<u64> = (0..8_192).map(|n| one(&seed, n) >> 48).collect();
+                // Of 65,536 places 8,192 by chance hit 7,700.
+                assert!(places.len() > 5_000, "{kind}: {}", places.len());
             }
         }
     }

@@ -4,7 +4,7 @@ use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
 use super::dissect::{Passing, Straight, Tally, dissect};
 use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
-use super::{FlowHash, Handshake, Way};
+use super::{Flow, Handshake};
 use crate::capture::Captured;
 use crate::unit::Nanos;
 
@@ -50,36 +50,44 @@ impl Observed {
         let Some(straight) = Straight::of(captured) else {
             return self.look(captured, take);
         };
-        let (flow, way) = straight.flow(self.tracker.seed());
-        let may_matter =
-            self.throughout.is_some() || !straight.is_midstream() || self.tracker.pending(flow, way);
-        if may_matter {
-            self.follow(flow, way, straight, take);
+        let matters = !straight.is_midstream() || self.is_pending(&straight);
+        if matters || self.throughout.is_some() {
+            self.follow(straight, matters, take);
         }
     }
 
+    #[inline(always)]
+    fn is_pending(&self, straight: &Straight<'_>) -> bool {
+        self.tracker.pending(straight.glance(self.tracker.seed()), straight.way())
+    }
+
     #[inline(never)]
-    fn follow(&mut self, flow: FlowHash, way: Way, straight: Straight<'_>, take: &mut dyn FnMut(Handshake)) {
+    fn follow(&mut self, straight: Straight<'_>, matters: bool, take: &mut dyn FnMut(Handshake)) {
         // Looked at where it lies: it takes as long to move it as to make it.
         match &straight.segment() {
-            Ok(segment) => self.segment(flow, way, segment, take),
+            Ok(segment) => self.segment(straight.flow(self.tracker.seed()), segment, matters, take),
             Err(reason) => self.skipped.count(*reason),
         }
     }
 
-    fn segment(&mut self, flow: FlowHash, way: Way, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    fn segment(&mut self, flow: Flow, segment: &Segment, matters: bool, take: &mut dyn FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
-            throughout.see(flow, segment);
+            throughout.see(flow.hash, segment);
         }
-        self.tracker.see_of(flow, way, segment, take);
+        if matters {
+            self.tracker.see_of(flow, segment, take);
+        } else {
+            self.tracker.pass(segment.at, take);
+        }
     }
 
     #[inline(never)]
     fn look(&mut self, captured: &Captured<'_>, take: &mut dyn FnMut(Handshake)) {
         match dissect(captured) {
             Ok(Passing::Segment(segment)) => {
-                let flow = self.tracker.seed().of(&segment.from, &segment.to);
-                self.segment(flow, Way::of(segment.from, segment.to), &segment, take);
+                let matters = self.tracker.may_matter(&segment);
+                let flow = self.tracker.seed().flow(&segment.from, &segment.to);
+                self.segment(flow, &segment, matters, take);
             }
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),
             Ok(Passing::Datagram(datagram)) => {

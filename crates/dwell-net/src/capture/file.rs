@@ -64,12 +64,8 @@ impl File {
     #[inline]
     pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<Account, ReadError> {
         loop {
-            let ended = match self.reader.read() {
-                Ok(Some(packet)) => {
-                    take(packet);
-                    continue;
-                }
-                Ok(None) => End::Whole,
+            let ended = match self.reader.each(take) {
+                Ok(()) => End::Whole,
                 Err(error) => match self.ended(error)? {
                     Some(end) => end,
                     None => continue,

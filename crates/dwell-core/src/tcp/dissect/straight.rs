@@ -3,7 +3,7 @@
 use super::rest::Rest;
 use super::{Skipped, ip, tcp};
 use crate::capture::Captured;
-use crate::tcp::{FlowHash, FlowSeed, Segment, Way};
+use crate::tcp::{Flow, FlowSeed, Glance, Segment, Way};
 use crate::unit::Nanos;
 
 /// A frame that needs no walk through its layers: TCP in a whole packet of IPv4 without options or of IPv6 without
@@ -11,10 +11,10 @@ use crate::unit::Nanos;
 /// bits.
 #[derive(Copy, Clone, Debug)]
 pub struct Straight<'a> {
-    at: i128,
+    captured: Captured<'a>,
+    /// Bytes of the link's header.
+    before: usize,
     packet: Packet<'a>,
-    /// The frame behind the link's header.
-    rest: Rest<'a>,
 }
 
 /// The headers as far as the control bits of TCP.
@@ -29,7 +29,7 @@ const OF_INTEREST: u8 = 0x06;
 
 #[inline]
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+    bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
 }
 
 /// The type of an Ethernet frame, and the length of its header with its tags.
@@ -62,8 +62,7 @@ impl<'a> Straight<'a> {
             ip::V6 => bytes.get(before..)?.first_chunk().filter(is_plain_v6).map(Packet::V6)?,
             _ => return None,
         };
-        let rest = Rest::of(bytes, captured.length as usize).behind(before).ok()?;
-        Some(Self { at: captured.at, packet, rest })
+        Some(Self { captured: *captured, before, packet })
     }
 
     /// Whether it neither opens nor refuses a connection. Most frames of a capture are such, and most of them belong to
@@ -78,25 +77,47 @@ impl<'a> Straight<'a> {
         control & OF_INTEREST == 0
     }
 
-    /// Which connection it belongs to, and which way of it it goes.
+    /// Which connection it belongs to, at a glance.
     #[inline(always)]
     #[must_use]
-    pub fn flow(&self, seed: &FlowSeed) -> (FlowHash, Way) {
+    pub fn glance(&self, seed: &FlowSeed) -> Glance {
         match self.packet {
+            Packet::V4(packet) => seed.glance_v4(word(packet, 12), word(packet, 16), word(packet, 20)),
+            Packet::V6(packet) => seed.glance_v6(address(packet, 8), address(packet, 24), word(packet, 40)),
+        }
+    }
+
+    /// The same, with what finds it.
+    #[inline(always)]
+    #[must_use]
+    pub fn flow(&self, seed: &FlowSeed) -> Flow {
+        let ports = |ports: u32| ((ports >> 16) as u16, ports as u16);
+        let hash = match self.packet {
             Packet::V4(packet) => {
-                let (from, to, ports) = (word(packet, 12), word(packet, 16), word(packet, 20));
-                let (port, other_port) = ((ports >> 16) as u16, ports as u16);
-                (seed.v4(from, port, to, other_port), Way::of((from, port), (to, other_port)))
+                let (port, other_port) = ports(word(packet, 20));
+                seed.v4(word(packet, 12), port, word(packet, 16), other_port)
             }
             Packet::V6(packet) => {
-                let address = |at: usize| {
-                    let mut octets = [0; 16];
-                    octets.copy_from_slice(&packet[at..at + 16]);
-                    u128::from_be_bytes(octets)
-                };
-                let (from, to, ports) = (address(8), address(24), word(packet, 40));
-                let (port, other_port) = ((ports >> 16) as u16, ports as u16);
-                (seed.v6(from, port, to, other_port), Way::of((from, port), (to, other_port)))
+                let (port, other_port) = ports(word(packet, 40));
+                seed.v6(address(packet, 8), port, address(packet, 24), other_port)
+            }
+        };
+        Flow { hash, glance: self.glance(seed) }
+    }
+
+    /// Which way of it it goes.
+    #[inline]
+    #[must_use]
+    pub fn way(&self) -> Way {
+        let ports = |ports: u32| (ports >> 16, ports & 0xffff);
+        match self.packet {
+            Packet::V4(packet) => {
+                let (port, other_port) = ports(word(packet, 20));
+                Way::of((word(packet, 12), port), (word(packet, 16), other_port))
+            }
+            Packet::V6(packet) => {
+                let (port, other_port) = ports(word(packet, 40));
+                Way::of((address(packet, 8), port), (address(packet, 24), other_port))
             }
         }
     }
@@ -107,23 +128,32 @@ impl<'a> Straight<'a> {
     /// Why it is of no use.
     #[inline]
     pub fn segment(&self) -> Result<Segment, Skipped> {
-        let at = super::time(self.at)?;
-        self.read(at).map_err(|reason| super::settled(reason, &self.rest))
+        let at = super::time(self.captured.at)?;
+        let frame = Rest::of(self.captured.bytes, self.captured.length as usize);
+        self.read(at, frame).map_err(|reason| super::settled(reason, &frame))
     }
 
     #[inline(always)]
-    fn read(&self, at: Nanos) -> Result<Segment, Skipped> {
+    fn read(&self, at: Nanos, frame: Rest<'_>) -> Result<Segment, Skipped> {
+        let rest = frame.behind(self.before)?;
         // Each by itself: an address that may be of either version is slow to move.
         match self.packet {
-            Packet::V4(_) => ip::v4(self.rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
-            Packet::V6(_) => ip::v6(self.rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V4(_) => ip::v4(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V6(_) => ip::v6(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
         }
     }
 }
 
 #[inline(always)]
-fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
+const fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[inline(always)]
+fn address(bytes: &[u8; 54], at: usize) -> u128 {
+    let mut octets = [0; 16];
+    octets.copy_from_slice(&bytes[at..at + 16]);
+    u128::from_be_bytes(octets)
 }
 
 /// Of 20 bytes of header, in one piece, with TCP in it.

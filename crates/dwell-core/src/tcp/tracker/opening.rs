@@ -1,6 +1,6 @@
 //! What begins a handshake: SYN and SYN/ACK.
 
-use super::super::{Flag, FlowHash, Handshake, Segment, TcpFlags};
+use super::super::{Flag, Flow, Handshake, Segment, TcpFlags};
 use super::Tracker;
 use super::ended::Ended;
 use super::progress::{Progress, echo};
@@ -11,7 +11,7 @@ impl Tracker {
     pub(super) fn open(
         &mut self,
         place: Option<Place>,
-        flow: FlowHash,
+        flow: Flow,
         syn: &Segment,
         take: &mut dyn FnMut(Handshake),
     ) {
@@ -77,7 +77,7 @@ impl Tracker {
     pub(super) fn answer(
         &mut self,
         place: Option<Place>,
-        flow: FlowHash,
+        flow: Flow,
         answer: &Segment,
         take: &mut dyn FnMut(Handshake),
     ) {
@@ -195,13 +195,13 @@ impl Tracker {
     /// begins one.
     fn begin(
         &mut self,
-        flow: FlowHash,
+        flow: Flow,
         segment: &Segment,
         is_of: impl Fn(&Ended, &Segment) -> bool,
         (mut begun, class): (Progress, Class),
         take: &mut dyn FnMut(Handshake),
     ) -> bool {
-        if let Some((past, ended)) = self.over.find(flow, &segment.from, &segment.to) {
+        if let Some((past, ended)) = self.over.find(flow.hash, &segment.from, &segment.to) {
             let is_fresh = segment.at - ended.touched <= self.patience;
             if is_fresh && is_of(&ended, segment) {
                 self.counts.late += 1;
@@ -217,29 +217,36 @@ impl Tracker {
     }
 
     /// A SYN or SYN/ACK of another connection between the same ports, whose SYN may have had to give way.
-    fn another(&mut self, place: Place, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    fn another(&mut self, place: Place, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         let is_answer = segment.flags.has(TcpFlags::ACK);
         if let Some(opened) = self.unparked(flow, segment) {
-            self.replace(place, opened, Class::Unanswered, take);
+            self.replace(place, flow, opened, Class::Unanswered, take);
             let place = self.table.find(flow, &segment.from, &segment.to);
             match is_answer {
                 true => self.answer(place, flow, segment, take),
                 false => self.open(place, flow, segment, take),
             }
         } else if is_answer {
-            self.replace(place, self.stray(flow, segment), Class::Stray, take);
+            self.replace(place, flow, self.stray(flow, segment), Class::Stray, take);
         } else {
-            self.replace(place, self.opened(flow, segment), Class::Unanswered, take);
+            self.replace(place, flow, self.opened(flow, segment), Class::Unanswered, take);
         }
     }
 
     /// Another connection between the same ports.
-    fn replace(&mut self, place: Place, mut by: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
+    fn replace(
+        &mut self,
+        place: Place,
+        flow: Flow,
+        mut by: Progress,
+        class: Class,
+        take: &mut dyn FnMut(Handshake),
+    ) {
         if !self.is_over(place) {
             self.counts.ports_reused += 1;
             self.table.at_mut(place).flags.set(Flag::PortsReused);
         }
-        let (flow, old) = (self.table.flow(place), self.table.at(place));
+        let old = self.table.at(place);
         (by.previous, by.previous_data) = (Some(old.isn_client), old.syn_data);
         // Its SYN was answered before it passed here, and what answers it from now on does so once more.
         by.skewed |= old.foreign.is_some_and(|acknowledged| by.is_acknowledged_by(acknowledged));

@@ -1,6 +1,6 @@
 //! Where handshakes are kept: found by their ends, ordered by age.
 
-use super::super::{Endpoint, FlowHash, FlowSeed, Way};
+use super::super::{Endpoint, Flow, FlowHash, FlowSeed, Glance, Way};
 use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
@@ -116,21 +116,21 @@ impl Table {
         &self.seed
     }
 
-    #[inline]
-    pub(super) fn pending(&self, flow: FlowHash, way: Way) -> bool {
-        self.pending.has(flow, way)
+    #[inline(always)]
+    pub(super) fn pending(&self, glance: Glance, way: Way) -> bool {
+        self.pending.has(glance, way)
     }
 
     /// The handshake between these two, whichever is the client.
-    pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
+    pub(super) fn find(&self, flow: Flow, one: &Endpoint, other: &Endpoint) -> Option<Place> {
         // Most that begin a handshake find none: the tags are at hand, and a bucket may be far away.
-        if !self.pending.has_any(flow) {
+        if !self.pending.has_any(flow.glance) {
             return None;
         }
-        let mut at = self.buckets[self.bucket(flow)];
+        let mut at = self.buckets[self.bucket(flow.hash)];
         while at != NONE {
             let node = &self.nodes[at as usize];
-            if node.flow == flow && self.known[at as usize].is_between(one, other) {
+            if node.flow == flow.hash && self.known[at as usize].is_between(one, other) {
                 return Some(Place(at));
             }
             at = node.chain;
@@ -165,12 +165,19 @@ impl Table {
 
     /// What the server sends without SYN and RST matters to it no longer.
     pub(super) fn hear_client_only(&mut self, place: Place) {
+        let glance = self.glance(place);
         let (node, known) = (&mut self.nodes[place.0 as usize], &self.known[place.0 as usize]);
         if node.only.is_none() {
             let way = Way::of(known.client, known.server);
-            self.pending.narrow(node.flow, way);
+            self.pending.narrow(glance, way);
             node.only = Some(way);
         }
+    }
+
+    /// Not kept, for it takes a few steps, and what is kept of each is large enough.
+    fn glance(&self, place: Place) -> Glance {
+        let (client, server) = self.at(place).ends();
+        self.seed.glance(client, server)
     }
 
     /// The one of a class that has been untouched for longest.
@@ -205,17 +212,18 @@ impl Table {
     }
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
-    pub(super) fn insert(&mut self, flow: FlowHash, progress: Progress, class: Class) {
+    pub(super) fn insert(&mut self, flow: Flow, progress: Progress, class: Class) {
         if self.taken() as usize >= EACH * self.buckets.len() / BUCKETS {
             self.grow();
         }
         let touched = progress.begun();
         let (client, server) = progress.ends();
-        let bucket = self.bucket(flow);
+        let bucket = self.bucket(flow.hash);
         let crowd = self.crowds.enter(client, server);
-        self.pending.add(flow, None);
+        self.pending.add(flow.glance, None);
         let chain = self.buckets[bucket];
-        let node = Node { touched, flow, chain, older: NONE, younger: NONE, crowd, class, only: None };
+        let node =
+            Node { touched, flow: flow.hash, chain, older: NONE, younger: NONE, crowd, class, only: None };
         let at = if self.free == NONE {
             self.nodes.push(node);
             self.known.push(progress);
@@ -246,7 +254,7 @@ impl Table {
             let mut next = self.oldest(class);
             while let Some(place) = next {
                 let &Node { flow, only, .. } = &self.nodes[place.0 as usize];
-                self.pending.add(flow, only);
+                self.pending.add(self.glance(place), only);
                 let bucket = self.bucket(flow);
                 self.nodes[place.0 as usize].chain = std::mem::replace(&mut self.buckets[bucket], place.0);
                 next = self.younger(place);
@@ -265,8 +273,9 @@ impl Table {
     pub(super) fn remove(&mut self, place: Place) {
         let at = place.0;
         self.unlink(at);
+        let glance = self.glance(place);
         let node = &self.nodes[at as usize];
-        self.pending.remove(node.flow, node.only);
+        self.pending.remove(glance, node.only);
         self.crowds.leave(node.crowd);
         let (chain, bucket) = (node.chain, self.bucket(node.flow));
         let mut link = self.buckets[bucket];
