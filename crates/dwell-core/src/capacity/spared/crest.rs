@@ -26,6 +26,10 @@ const UNTOUCHED: f64 = 0.3;
 const PROMPT: f64 = 0.03;
 const AROUND: RangeInclusive<f64> = 0.75..=1.02;
 
+/// No packet comes before its time, so whatever takes longer than a train that was cut allows has so many nats against it:
+/// touched trains only say too much, and where most are touched, their sum would be right of what the others agree on.
+const EARLY: f64 = 4.0;
+
 /// A train so late counts a quarter, in packets' times: one over it.
 const LATE: f64 = 4.0;
 
@@ -79,6 +83,11 @@ impl Mark {
         if worth.is_finite() { trust * worth } else { 0.0 }
     }
 
+    /// Nats against all that is above it.
+    fn against(&self) -> f64 {
+        if self.room.is_some() && self.high.is_finite() { EARLY } else { 0.0 }
+    }
+
     /// How many packets it tells of, if they need so long; of a train that was cut, where the last of them had little time to spare.
     fn packets(&self, slope: f64) -> Option<usize> {
         let Some(room) = self.room else { return Some(self.packets) };
@@ -93,7 +102,7 @@ impl Mark {
 
 /// The stretches between the marks' ends: the weight of the marks that hold each, and its ends.
 fn stretches(marks: &[Mark]) -> Vec<(f64, f64, f64)> {
-    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight())];
+    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight() - mark.against())];
     let mut ends: Vec<(f64, f64)> = marks.iter().flat_map(ends).filter(|end| end.1 != 0.0).collect();
     // Where one ends at which another begins, both hold it.
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));

@@ -78,8 +78,13 @@ impl SparedRuns {
             self.planned += fleet.iter().map(|departure| departure.pause).sum();
             return Some(fleet);
         }
-        let kind = ears.coalesced().map(|coalesced| coalesced.kind).filter(|kind| *kind != Kind::None);
-        self.ruler = ears.fit().zip(kind).and_then(|(fit, kind)| Ruler::of(&fit, kind));
+        let heard = ears.coalesced().zip(ears.fit());
+        let slope = self.burst_slope().unwrap_or(0.0);
+        self.ruler = heard.and_then(|(coalesced, fit)| match coalesced.kind {
+            Kind::None => None,
+            Kind::Adaptive => Some(Ruler::of_adaptive(coalesced.period.as_f64(), self.facts.min_size, slope)),
+            Kind::Hold | Kind::Throttle | Kind::Deferred => Ruler::of(&fit),
+        });
         None
     }
 
@@ -114,7 +119,8 @@ impl SparedRuns {
                 .collect(),
         };
         // What packets take of the link, as far as it is known.
-        let (rest, known) = (ruler.rest(), slope.or_else(|| self.burst_slope()).unwrap_or(0.0));
+        let (rest, rousing) = (ruler.rest(), ruler.rousing());
+        let known = slope.or_else(|| self.burst_slope()).unwrap_or(0.0);
         let share = if self.config.load > 0.0 { self.config.load } else { 1.0 };
         let until = if done { self.planned + TESTING } else { self.config.lasting };
         let mut fleet = Fleet::new();
@@ -122,7 +128,7 @@ impl SparedRuns {
             let lasts: f64 = train.packets.iter().map(|packet| known * occupied(packet.size)).sum();
             let mean = (self.config.pause / OFTEN).max(Nanos::from_f64(lasts / share));
             let pause = rest + exponential(&mut self.chance, mean);
-            self.planned += pause;
+            self.planned += pause + rousing;
             if self.planned > until && !fleet.is_empty() {
                 break;
             }

@@ -54,9 +54,15 @@ const TESTS: usize = 800;
 const APART: f64 = 0.25;
 const NEXT: f64 = 0.2;
 
-/// Between trains the NIC rests for so many periods at the least; one that adapts for so long that it has forgotten the last.
+/// Between trains the NIC rests for so many periods at the least.
 const RESTS: f64 = 4.0;
-const FORGETS: Nanos = Nanos::from_millis(5);
+
+/// A NIC that adapts is roused before each train, by so many of the smallest packets back to back. When all of them have been
+/// handed on, so many more periods pass, and the packet ahead comes after a rest again.
+const ROUSING: usize = 128;
+const QUIET: f64 = 2.25;
+/// It did so where nothing was handed on for so many periods before it.
+const RESTED: f64 = 1.02;
 
 /// One train as it came.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -89,18 +95,49 @@ pub(super) struct Ruler {
     kind: Kind,
     period: f64,
     rest: Nanos,
+    rousing: Option<Rousing>,
     cuts: Vec<Cut>,
     tested: bool,
 }
 
+/// What goes ahead of each train to a NIC that adapts to the packet rate.
+#[derive(Copy, Clone, Debug)]
+struct Rousing {
+    /// Of each of its packets.
+    size: Bytes,
+    /// From its last packet to the train.
+    quiet: Nanos,
+}
+
 impl Ruler {
-    /// Of a NIC that behaves so after a rest, and is of this kind; `None` where it has no period.
-    pub(super) fn of(fit: &Fit, kind: Kind) -> Option<Self> {
+    /// Of a NIC that behaves so after a rest; `None` where it has no period.
+    pub(super) fn of(fit: &Fit) -> Option<Self> {
         let period = fit.period?.value;
         let polls = if let Behaviour::Deferred { polls, .. } = fit.behaviour { polls } else { 1 };
-        let forgets = if kind == Kind::Adaptive { FORGETS } else { Nanos::ZERO };
-        let rest = Nanos::from_f64(RESTS * period * f64::from(polls)).max(forgets);
-        Some(Self { kind: fit.behaviour.kind(), period, rest, cuts: Vec::new(), tested: false })
+        let rest = Nanos::from_f64(RESTS * period * f64::from(polls));
+        Some(Self {
+            kind: fit.behaviour.kind(),
+            period,
+            rest,
+            rousing: None,
+            cuts: Vec::new(),
+            tested: false,
+        })
+    }
+
+    /// Of a NIC that adapts, has this period at a high rate, and then is a throttle; `size` is the smallest packet's, `slope`
+    /// what the path seems to need for a bit.
+    pub(super) fn of_adaptive(period: f64, size: Bytes, slope: f64) -> Self {
+        let lasting = ROUSING as f64 * slope * occupied(size);
+        let quiet = Nanos::from_f64(lasting + QUIET * period);
+        Self {
+            kind: Kind::Throttle,
+            period,
+            rest: Nanos::ZERO,
+            rousing: Some(Rousing { size, quiet }),
+            cuts: Vec::new(),
+            tested: false,
+        }
     }
 
     /// Nanoseconds.
@@ -111,6 +148,11 @@ impl Ruler {
     /// The least time between two trains.
     pub(super) fn rest(&self) -> Nanos {
         self.rest
+    }
+
+    /// What rousing a NIC adds to the time from train to train: what is sent then ends a period after it is quiet.
+    pub(super) fn rousing(&self) -> Nanos {
+        self.rousing.map_or(Nanos::ZERO, |rousing| rousing.quiet + Nanos::from_f64(self.period))
     }
 
     pub(super) fn vantage(&self) -> Vantage {
@@ -142,6 +184,10 @@ impl Ruler {
         let ahead = Packet { size, hold: Nanos::from_f64(self.period - room).max(Nanos(1)) };
         let mut packets = vec![Packet { size, hold }; others + 1];
         packets[1] = ahead;
+        if let Some(Rousing { size, quiet }) = self.rousing {
+            packets[0].hold = quiet;
+            packets.splice(..0, [Packet { size, hold: Nanos::ZERO }; ROUSING]);
+        }
         Train { packets, ..Train::default() }
     }
 
@@ -164,7 +210,9 @@ impl Ruler {
 
     /// Notes a train of this form; false: it has another.
     pub(super) fn see(&mut self, observation: &Observation) -> bool {
-        let [first, ahead, others @ ..] = observation.fates.as_slice() else { return false };
+        let rousing = if self.rousing.is_some() { ROUSING } else { 0 };
+        let Some((before, fates)) = observation.fates.split_at_checked(rousing) else { return false };
+        let [first, ahead, others @ ..] = fates else { return false };
         let [next, ..] = others else { return false };
         let follows = |fate: &Fate| fate.packet == Packet { size: first.packet.size, ..next.packet };
         let ours = observation.direction == Direction::Forward
@@ -172,19 +220,23 @@ impl Ruler {
             && ahead.packet.size == first.packet.size
             && others.iter().all(follows);
         if ours {
-            self.cuts.extend(self.cut(observation));
+            self.cuts.extend(self.cut(before, fates, vantage(observation)));
         }
         ours
     }
 
-    fn cut(&self, observation: &Observation) -> Option<Cut> {
-        let vantage = vantage(observation);
+    /// What a train tells, `before` which the NIC was roused by others.
+    fn cut(&self, before: &[Fate], fates: &[Fate], vantage: Vantage) -> Option<Cut> {
         let stamp = |fate: &Fate| {
             let arrival = fate.arrival.as_ref()?;
             Some((vantage.read(&arrival.stamps)?.as_f64(), arrival.order))
         };
-        let stamps: Vec<(f64, u32)> = observation.fates.iter().map(stamp).collect::<Option<_>>()?;
+        let stamps: Vec<(f64, u32)> = fates.iter().map(stamp).collect::<Option<_>>()?;
         let in_order = stamps.windows(2).all(|two| two[0].1 < two[1].1 && two[0].0 <= two[1].0);
+        let rested = |(came, _): (f64, u32)| stamps[0].0 - came > RESTED * self.period;
+        if !before.iter().filter_map(stamp).all(rested) {
+            return None;
+        }
         // The places at which lumps begin.
         let apart = |place: &usize| stamps[*place].0 - stamps[place - 1].0 > APART * self.period;
         let mut begins = (1..stamps.len()).filter(apart);
@@ -195,12 +247,12 @@ impl Ruler {
             _ if next == 1 => begins.next().unwrap_or(stamps.len()),
             _ => return None,
         };
-        let [first, ahead, behind, ..] = observation.fates.as_slice() else { return None };
+        let [first, ahead, behind, ..] = fates else { return None };
         let sent = |fate: &Fate| fate.sent.nearest_wire().as_f64();
         let (others, before, bits) = (stamps.len() - 1, until - 1, occupied(first.packet.size));
         let apart = behind.packet.hold > Nanos::ZERO;
         // To the place's packet; beyond the last it is not known.
-        let until = |place: usize| match observation.fates.get(place) {
+        let until = |place: usize| match fates.get(place) {
             _ if !apart => bits * place.saturating_sub(1) as f64,
             Some(fate) => sent(fate) - sent(ahead),
             None => f64::INFINITY,
@@ -315,7 +367,7 @@ impl Cut {
             let all = self.before == self.others;
             Mark {
                 low: if all { 0.0 } else { (room - tick).max(0.0) / self.too_late },
-                high: (room + tick) / self.in_time,
+                high: (room + late + tick) / self.in_time,
                 late: (late - tick).max(0.0) / packet,
                 packets: self.before,
                 room: Some(room / self.packet),
