@@ -150,8 +150,7 @@ impl SparedRuns {
     fn ruled_by(&self, sizes: &[Bytes]) -> Option<Crest> {
         let ruler = self.ruler.as_ref()?;
         let lasting = |slope: &f64| {
-            let packets = self.full().map(|train| train.came.len()).max().unwrap_or(0) as f64;
-            packets * slope * occupied(self.facts.max_size) > LASTING * ruler.period()
+            self.longest() as f64 * slope * occupied(self.facts.max_size) > LASTING * ruler.period()
         };
         let least = self.burst_slope().filter(lasting).map_or(0.0, |slope| slope / LONGER);
         let range = least..=f64::INFINITY;

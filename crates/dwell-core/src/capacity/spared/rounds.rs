@@ -36,6 +36,11 @@ impl SparedRuns {
         self.trains.iter().filter(|train| train.size == self.facts.max_size)
     }
 
+    /// Packets of the longest of them.
+    pub(super) fn longest(&self) -> usize {
+        self.full().map(|train| train.came.len()).max().unwrap_or(0)
+    }
+
     pub(super) fn ask(&mut self) -> Vec<Departure> {
         let (least, most) = self.config.packets;
         let Some(pace) = pace(self.full()) else {
@@ -94,7 +99,7 @@ impl SparedRuns {
         self.strained = Some(Vec::new());
         let Some(found) = self.crowd(&self.link_sizes(), 0.0) else { return Vec::new() };
         let size = self.facts.max_size;
-        let packets = self.full().map(|train| train.came.len()).max().unwrap_or(BURST);
+        let packets = self.longest().max(BURST);
         let hold = spacing(size, 1e9 / found.slope.value / SLOWER);
         vec![Departure { pause: self.config.pause * 2, train: stream(size, hold, packets) }; TESTS]
     }

@@ -20,6 +20,10 @@ const CLEAR: f64 = 0.1;
 /// Slower trains that come slower by no more than this passed.
 const STRAIN: f64 = 0.01;
 
+/// A random source's packets differ in number from train to train, by the root of it. Where they differ by less than this share of
+/// that, others come in step, into all trains alike.
+const IN_STEP: f64 = 0.5;
+
 /// Sizes agree within this share, and so many do where the answer is sure.
 const AGREE: f64 = 0.02;
 pub(super) const AGREEING: usize = 3;
@@ -48,6 +52,15 @@ impl SparedRuns {
             of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
         };
         sizes.into_iter().filter(shrinks).collect()
+    }
+
+    /// Whether what held up slower trains is the same in each of them.
+    fn in_step(&self) -> bool {
+        let strained = self.strained.as_deref().unwrap_or_default();
+        let Some((mean, deviation)) = mean(strained).zip(standard_deviation(strained)) else { return false };
+        // Packets of others in a train, of the same size: each makes it so much slower.
+        let others = (mean - 1.0) * self.longest() as f64;
+        deviation * others.sqrt() < IN_STEP * (mean - 1.0)
     }
 
     /// The load that others may have put between the packets of every run, where trains a little slower than what was found
@@ -184,6 +197,12 @@ impl SparedRuns {
                 BitRate((rate(slope.value) * (1.0 + load)) as u64)
             ));
             slope.low = slope.low.min(slope.value / (1.0 + load));
+            if self.in_step() {
+                let why = "trains a little slower than this came slower still, and all alike: others' packets are in all of these, in \
+                           step";
+                let least = rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT);
+                return report.with(Quantity::NarrowLinkCapacity, Finding::at_least(least, Unit::Bps, why));
+            }
         }
         if without > 0.0 {
             report.warnings.push(
