@@ -15,6 +15,8 @@ pub(super) struct Mark {
     pub(super) packets: usize,
     /// Of a train that was cut: the time that it had to come in, nanoseconds a bit of one of its packets.
     pub(super) room: Option<f64>,
+    /// Nats against all that is above it.
+    pub(super) against: f64,
 }
 
 /// Of trains so large a share may be untouched.
@@ -28,7 +30,7 @@ const AROUND: RangeInclusive<f64> = 0.75..=1.02;
 
 /// No packet comes before its time, so whatever takes longer than a train that was cut allows has so many nats against it:
 /// touched trains only say too much, and where most are touched, their sum would be right of what the others agree on.
-const EARLY: f64 = 4.0;
+pub(super) const EARLY: f64 = 4.0;
 
 /// A train so late counts a quarter, in packets' times: one over it.
 const LATE: f64 = 4.0;
@@ -83,11 +85,6 @@ impl Mark {
         if worth.is_finite() { trust * worth } else { 0.0 }
     }
 
-    /// Nats against all that is above it.
-    fn against(&self) -> f64 {
-        if self.room.is_some() && self.high.is_finite() { EARLY } else { 0.0 }
-    }
-
     /// How many packets it tells of, if they need so long; of a train that was cut, where the last of them had little time to spare.
     fn packets(&self, slope: f64) -> Option<usize> {
         let Some(room) = self.room else { return Some(self.packets) };
@@ -102,7 +99,7 @@ impl Mark {
 
 /// The stretches between the marks' ends: the weight of the marks that hold each, and its ends.
 fn stretches(marks: &[Mark]) -> Vec<(f64, f64, f64)> {
-    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight() - mark.against())];
+    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight() - mark.against)];
     let mut ends: Vec<(f64, f64)> = marks.iter().flat_map(ends).filter(|end| end.1 != 0.0).collect();
     // Where one ends at which another begins, both hold it.
     ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -203,7 +200,7 @@ mod tests {
     const EVERYWHERE: RangeInclusive<f64> = 0.0..=f64::INFINITY;
 
     fn mark(low: f64, high: f64) -> Mark {
-        Mark { low, high, late: 0.1, packets: 1, room: None }
+        Mark { low, high, late: 0.1, packets: 1, room: None, against: 0.0 }
     }
 
     #[test]
@@ -226,7 +223,7 @@ mod tests {
                 let room = 1.3 * (packets as f64 + 0.05);
                 let high = if agree { room / packets as f64 } else { f64::INFINITY };
                 let low = if agree { room / (packets + 1) as f64 } else { room };
-                Mark { low, high, late: 0.0, packets, room: Some(room) }
+                Mark { low, high, late: 0.0, packets, room: Some(room), against: 0.0 }
             };
             let few = (0..40).map(move |place| cut(1, place < short));
             few.chain((0..40).map(move |place| cut(5, place < long))).collect::<Vec<_>>()

@@ -12,7 +12,7 @@
 //! The packet ahead must not have waited: its delay tells. (A throttle hands it on at once, a hold T later: so its stamp is
 //! exact, as few are.)
 
-use super::crest::{Crest, Mark, crest, score};
+use super::crest::{Crest, EARLY, Mark, crest, score};
 use crate::avail::chance::share;
 use crate::avail::stream::{occupied, vantage};
 use crate::coalescence::{Behaviour, Fit, Kind};
@@ -354,6 +354,7 @@ impl Cut {
                 late: (late - error).max(0.0) / packet,
                 packets: self.before,
                 room: None,
+                against: 0.0,
             }
         })
     }
@@ -361,16 +362,19 @@ impl Cut {
     /// By what a throttle of this period tells: how many came in time.
     fn throttled(&self, period: f64, late: f64, tick: f64) -> Option<Mark> {
         let room = period - self.after;
+        // Whether most of the slower trains were touched is what they are asked: a few that were not must not decide it.
+        let (spared, against) = if self.apart { (0.0, 0.0) } else { (late, EARLY) };
         ((self.next / period - 1.0).abs() < NEXT && self.before > 0 && room > 0.0).then(|| {
             let last = (self.before - 1) as f64;
             let packet = room / (last + 0.5);
             let all = self.before == self.others;
             Mark {
                 low: if all { 0.0 } else { (room - tick).max(0.0) / self.too_late },
-                high: (room + late + tick) / self.in_time,
+                high: (room + spared + tick) / self.in_time,
                 late: (late - tick).max(0.0) / packet,
                 packets: self.before,
                 room: Some(room / self.packet),
+                against,
             }
         })
     }
