@@ -158,11 +158,24 @@ fn what_is_told_without_a_warning_is_right() {
 
 #[test]
 fn behind_a_nic_that_holds_packets_a_loaded_narrow_link_is_measured_too() {
-    let nic = "nic = { hold = { period = '50 us' } }";
+    let nic = NICS[1];
     for (narrow, after) in &LOADS[..4] {
         for (before, behind) in AROUND {
             let (narrow, after) = (*narrow, *after);
             let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", nic };
+            let judged = judge(&case, 1);
+            assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
+        }
+    }
+}
+
+/// After a rest such a NIC waits for less than two packets' time: only at its long period does it tell anything.
+#[test]
+fn behind_a_nic_that_adapts_a_loaded_narrow_link_is_measured_too() {
+    for (narrow, after) in &LOADS[..4] {
+        for (before, behind) in AROUND {
+            let (narrow, after) = (*narrow, *after);
+            let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", nic: NICS[3] };
             let judged = judge(&case, 1);
             assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
         }
