@@ -17,14 +17,15 @@ pub(super) const GAMMA: f64 = 1.1;
 /// The sender is faster than what arrives if it sends so many times as much.
 pub(super) const FASTER: f64 = 1.05;
 
-/// So many packets must have passed a policer after its first loss.
+/// So many packets must have passed a policer after its first loss, and so many must have been lost.
 pub(crate) const STEPS: usize = 12;
 
-/// It lets pass each so-many-th at least: of fewer losses nothing can be said.
+/// A link that is full lets packets come further apart. One that drops less than each third does so by too little to be told, each lost one
+/// counted.
 const STEP: f64 = 1.5;
 
-/// The steps between packets that passed vary by less than this share of what they would if each were lost by chance, or by
-/// no more than a rate that is no whole part of the sender's makes them vary.
+/// The steps between packets that passed, or between those that were lost, vary by less than this share of what they would if each were
+/// lost by chance, or by no more than a rate that is no whole part of the sender's makes them vary.
 const REGULAR: f64 = 0.1;
 const ROUNDED: f64 = 0.3;
 
@@ -75,18 +76,46 @@ pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
 pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     let whole = passed.iter().enumerate().position(|(place, packet)| packet.number != place)?;
     let (rest, first) = (&passed[whole..], passed.first().filter(|_| whole > 0)?);
-    let steps: Vec<f64> = rest.windows(2).map(|two| (two[1].number - two[0].number) as f64).collect();
-    let step = mean(&steps).filter(|step| steps.len() >= STEPS && *step >= STEP)?;
-    let squares: Vec<f64> = steps.iter().map(|one| (one - step).powi(2)).collect();
-    let after = pace(rest)?;
-    let before = pace(&[*first, rest[0]])?;
-    let regular = mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0));
-    (regular && before < after * ALIKE && after < before * ALIKE).then_some(Fall {
+    let (after, before) = (pace(rest)?, pace(&[*first, rest[0]])?);
+    let alike = before < after * ALIKE && after < before * ALIKE;
+    let rate = served(rest)?;
+    // A link that is little slower than what is sent lets packets come little further apart: that they waited tells of it.
+    let is_prompt = rate >= after * STEP || waited(&passed[..whole], rest)? < rate;
+    (alike && is_prompt && is_regular(rest)?).then_some(Fall {
         before: after,
-        after: after * step,
+        after: rate,
         passed: whole as f64,
         drops: true,
     })
+}
+
+/// Whether packets passed, or were lost, at regular steps, whichever are rarer and so the more regular. `None` of too few to say so.
+fn is_regular(passed: &[Passed]) -> Option<bool> {
+    let passes: Vec<f64> = passed.iter().map(|packet| packet.number as f64).collect();
+    let losses: Vec<f64> = passed
+        .windows(2)
+        .flat_map(|two| two[0].number + 1..two[1].number)
+        .map(|number| number as f64)
+        .collect();
+    let rarer = if losses.len() < passes.len() { losses } else { passes };
+    let steps: Vec<f64> = rarer.windows(2).map(|two| two[1] - two[0]).collect();
+    let step = mean(&steps).filter(|_| steps.len() >= STEPS)?;
+    let squares: Vec<f64> = steps.iter().map(|one| (one - step).powi(2)).collect();
+    Some(mean(&squares)? < ROUNDED.max(REGULAR * step * (step - 1.0)))
+}
+
+/// Nanoseconds for each packet that a policer passed after its first loss. The first of them may have waited behind it for what passed at
+/// once, and later ones before it: the longer of the two times is its own.
+fn served(passed: &[Passed]) -> Option<f64> {
+    let (first, last) = passed.first().zip(passed.last())?;
+    let time = (last.came - first.came).max(last.sent - first.sent);
+    (passed.len() > STEPS).then(|| time / (passed.len() - 1) as f64)
+}
+
+/// How much longer packets were on the way later than before.
+fn waited(before: &[Passed], later: &[Passed]) -> Option<f64> {
+    let delay = |part: &[Passed]| median(&part.iter().map(Passed::delay).collect::<Vec<_>>());
+    Some(delay(later)? - delay(before)?)
 }
 
 /// All but a quarter of the windows before it are quicker than all but a quarter of those after it, their medians by a factor
@@ -114,15 +143,18 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
     let pushed = late_sent * FASTER < rest(cut) / (count - cut) as f64;
     let lost = to.number - from.number > WINDOW * (count - cut);
     // A shaper whose queue overflows drops as many: those that pass have waited in it.
-    let delays = |part: &[Passed]| median(&part.iter().map(Passed::delay).collect::<Vec<_>>());
-    let waited = delays(&ends[cut..])? - delays(&ends[..=cut])?;
-    let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE && waited < after;
-    (apart && before > 0.0 && after > before * GAMMA && pushed).then(|| Fall {
-        before,
-        after,
+    let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE;
+    let drops = lost && as_before && waited(&ends[..=cut], &ends[cut..])? < after;
+    if !(apart && before > 0.0 && after > before * GAMMA && pushed) {
+        return None;
+    }
+    // Packets that are sent evenly come, of a policer, in windows of one of two lengths, neither of which is its rate.
+    let first_lost = passed.iter().enumerate().position(|(place, packet)| packet.number != place);
+    let rest = &passed[first_lost.filter(|_| drops).unwrap_or(passed.len())..];
+    Some(match served(rest) {
+        Some(after) => Fall { before, after, passed: (passed.len() - rest.len()) as f64, drops },
         // The window in which it fell is of both rates: the lines before and after meet where it did.
-        passed: meeting(&ends, cut, before, after),
-        drops: lost && as_before,
+        None => Fall { before, after, passed: meeting(&ends, cut, before, after), drops },
     })
 }
 
@@ -204,7 +236,24 @@ mod tests {
     }
 
     #[test]
+    fn a_policer_that_drops_few_is_told_with_its_rate() {
+        for percent in [50, 60, 67, 70, 75, 80, 85, 90, 93] {
+            // As many as so many in a hundred of those sent so far.
+            let passes = |number: usize| number < 43 || (number + 1) * percent / 100 > number * percent / 100;
+            let found = fall(&of_burst(passes, |_| 0.0)).unwrap_or_else(|| panic!("{percent}"));
+            let rate = 12.0 / found.after * 100.0;
+            assert!((rate - percent as f64).abs() < 1.0 && found.drops, "{percent}: {found:?}");
+            // A link of that rate, whose queue is full when it drops the first.
+            let wait = |place: usize| 12.0 * (100 - percent) as f64 / percent as f64 * place.min(43) as f64;
+            assert_eq!(policed(&of_burst(passes, wait)), None, "{percent}");
+        }
+    }
+
+    #[test]
     fn chance_and_full_queues_are_no_policers() {
+        // Each tenth by chance, near enough.
+        let chance = |number: usize| !(number * number / 3 + number * 7).is_multiple_of(10);
+        assert_eq!(fall(&of_burst(chance, |_| 0.0)), None);
         // Each second packet by chance, near enough.
         let chance = |number: usize| number == 0 || (number * number / 7 + number) % 4 < 2;
         assert_eq!(fall(&of_burst(chance, |_| 0.0)), None);
