@@ -221,6 +221,47 @@ fn a_policer_is_told_with_rate_and_depth() {
     assert_eq!(probe.report().verdict.unwrap().limit, Limit::Link);
 }
 
+/// 100 Gb/s behind a sender of 400, whose trains are made at some 65 and so lose packets now and then, or of 100.
+#[test]
+fn a_policer_near_to_what_the_sender_makes_is_told_with_its_rate() {
+    for (sender, rate, burst) in [
+        (400, 72.0, 15_000),
+        (400, 76.0, 15_000),
+        (400, 80.0, 15_000),
+        (400, 40.0, 15_000),
+        (100, 72.0, 15_000),
+        (100, 80.0, 15_000),
+        (100, 90.0, 60_000),
+    ] {
+        let text = format!(
+            "name = 'near'\n[[links]]\nrate = '{sender} Gb/s'\n\
+             [[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\npolicer = {{ rate = '{rate} Gb/s', burst = '{burst} B' }}\n"
+        );
+        let path = Scenario::parse("near.toml", &text).unwrap();
+        let mut busy = Busy::new(Default::default(), &SimPath::new(&path, 1).facts());
+        run(&mut busy, &mut SimPath::new(&path, 1), None, drop).unwrap();
+        let report = busy.report();
+        assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::TokenBucket, "{sender} {rate}: {report:?}");
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        let Finding::Bound { bound, side: Side::Upper, .. } = finding else { panic!("{report:?}") };
+        assert!((bound / (rate * 1e9) - 1.0).abs() < 0.02, "{bound} for {rate}: {report:?}");
+    }
+}
+
+/// Where no burst shows the bucket, what came through whole is no value: no queue dropped the rest.
+#[test]
+fn where_a_quarter_of_the_trains_lose_packets_on_an_idle_link_there_is_no_value() {
+    let text = "name = 'lossy'\n[[links]]\nrate = '400 Gb/s'\n\
+         [[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\npolicer = { rate = '90 Gb/s', burst = '15 kB' }\n";
+    let path = Scenario::parse("lossy.toml", text).unwrap();
+    let mut busy = Busy::new(Default::default(), &SimPath::new(&path, 1).facts());
+    run(&mut busy, &mut SimPath::new(&path, 1), None, drop).unwrap();
+    let report = busy.report();
+    assert_eq!(report.verdict.as_ref().unwrap().limit, Limit::Unstable, "{report:?}");
+    let finding = report.finding(Quantity::AvailableBandwidth);
+    assert_eq!((finding.estimate(), finding.holds(90e9)), (None, Some(true)), "{report:?}");
+}
+
 #[test]
 fn a_slow_program_changes_nothing_where_the_kernel_stamps() {
     let slow = "[destination]\nkernel_stamps = true\nspin = '300 us'\nservice = '300 us'\n";

@@ -51,10 +51,13 @@ impl Busy {
                     .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                     .limited(Limit::Unstable, why);
             }
-            let why = "the sender sends no faster, and what it sent came as it was sent";
+            let longest = self.sending.most();
+            let why = format!(
+                "the sender sends no faster, and what it sent came as it was sent; a token bucket of more than {longest}, the longest train, would not show"
+            );
             let bound = rate(self.samples.at_least().unwrap_or(0.0));
             return report
-                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why))
+                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why.clone()))
                 .limited(Limit::SenderLimited, why);
         }
         if self.deep.unexplained() {
@@ -72,6 +75,13 @@ impl Busy {
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+        // On a link that is loaded its queue may be what drops them, and those that came through tell of it all the same.
+        if self.is_lossy() && line.share.high < IDLE {
+            let why = "a quarter of the trains or more lost packets, at no steady rate, though those that came through met next to nothing: what drops them is not known";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
+                .limited(Limit::Unstable, why);
+        }
         if let Some(range) = self.searched(&line) {
             let why = self.elsewhere(&line).unwrap_or_else(|| {
                 String::from("trains at the least that the narrow link seemed to have free were held up")

@@ -18,6 +18,8 @@ pub(super) struct Deep {
     slower: Option<f64>,
     /// Whether one was sent that slow.
     slowed: bool,
+    /// Packets of the longest that was sent all at once.
+    at_once: usize,
 }
 
 impl Deep {
@@ -37,9 +39,18 @@ impl Deep {
         self.slower.filter(|_| !self.slowed)
     }
 
-    /// A burst of so many packets is sent, at the spacing of `another` if there is one.
-    pub(super) fn sent(&mut self, packets: usize) {
+    /// Whether one of so many packets could still show what drops some.
+    pub(super) fn further(&self, packets: usize) -> bool {
+        let little_was_lost = self.slower.is_none() && !self.slowed;
+        self.packets < packets || self.another().is_some() || (little_was_lost && self.at_once < packets)
+    }
+
+    /// A burst of so many packets is sent, all at once or at a pace, which is the spacing of `another` if there is one.
+    pub(super) fn sent(&mut self, packets: usize, at_once: bool) {
         self.packets = packets;
+        if at_once {
+            self.at_once = packets;
+        }
         self.slowed |= self.slower.is_some();
     }
 }
@@ -67,8 +78,24 @@ mod tests {
         assert_eq!(slower(&few, 300), Some(150.0));
         let mut deep = Deep { slower: Some(150.0), ..Deep::default() };
         assert_eq!(deep.another(), Some(150.0));
-        deep.sent(300);
+        deep.sent(300, false);
         assert_eq!((deep.another(), deep.unexplained()), (None, true));
+    }
+
+    #[test]
+    fn a_burst_that_loses_little_at_the_link_s_pace_is_followed_by_one_at_once() {
+        let mut deep = Deep::default();
+        assert!(deep.further(300));
+        deep.sent(300, false);
+        assert!(deep.further(300));
+        deep.sent(300, true);
+        assert!(!deep.further(300));
+        // Of one that lost most a slower one, and no other.
+        let mut deep = Deep { packets: 300, slower: Some(150.0), ..Deep::default() };
+        assert!(deep.further(300));
+        deep.sent(300, false);
+        deep.slower = None;
+        assert!(!deep.further(300));
     }
 
     #[test]

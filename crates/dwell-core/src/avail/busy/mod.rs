@@ -52,6 +52,13 @@ pub struct Config {
     pub seed: u64,
 }
 
+impl Config {
+    /// Packets that may be sent on a link that takes `pace` nanoseconds for each.
+    fn budget(&self, pace: f64) -> usize {
+        self.packets.max((self.share * self.lasting.as_f64() / pace) as usize)
+    }
+}
+
 impl Default for Config {
     /// 300 packets in a second at 100 Mb/s.
     fn default() -> Self {

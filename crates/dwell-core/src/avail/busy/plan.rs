@@ -70,8 +70,7 @@ impl Plan {
         let lasting = (LASTING / pace) as usize;
         let least = lasting.max(batch.unwrap_or(0) * BATCHES);
         let (packets, look) = (PACKETS.max(least), LOOK.max(least));
-        let allowed = config.share * config.lasting.as_f64() / pace;
-        let budget = config.packets.max(allowed as usize);
+        let budget = config.budget(pace);
         let tested = TESTED.max(packets);
         let beside = BURST * BURSTS + tested * TEST;
         let beside = beside + FULL * (FULL_HEAD + look);

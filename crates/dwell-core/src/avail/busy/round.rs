@@ -81,9 +81,13 @@ impl Busy {
 
     /// Whether something on the way may drop packets and let too many pass before it for trains to show its rate.
     fn is_dropped(&self) -> bool {
-        let is_lossy = self.round == Round::Deep || self.lost * LOSSY >= self.seen;
-        let further = self.deep.packets < self.config.packets || self.deep.another().is_some();
-        self.deep.fall.is_none() && self.lost > 0 && is_lossy && further
+        let is_lossy = self.round == Round::Deep || self.is_lossy();
+        self.deep.fall.is_none() && self.lost > 0 && is_lossy && self.deep.further(self.config.packets)
+    }
+
+    /// Whether so many trains lost packets that it is no accident.
+    pub(super) const fn is_lossy(&self) -> bool {
+        self.lost > 0 && self.lost * LOSSY >= self.seen
     }
 
     /// The same where nothing is dropped.
@@ -191,15 +195,19 @@ impl Busy {
         (round, Some(self.headed(pace, FULL * pace, (FULL_HEAD, plan.look), part(&plan), &plan)))
     }
 
-    /// A burst that would empty a token bucket, while there are packets left.
+    /// A burst that would empty a token bucket, of the packets that are left.
     fn deep(&mut self) -> (Round, Option<Vec<Departure>>) {
         // Where packets were lost, so that nothing else can be told, as many as all others.
         let least = if self.lost > 0 { self.config.packets } else { DEEP };
-        let packets = self.config.packets.saturating_sub(self.sending.packets).max(least);
+        // Where nothing waits, a longer one is in nobody's way.
+        let idle = self.samples.pace().filter(|_| self.as_made());
+        let budget = idle.map_or(self.config.packets, |pace| self.config.budget(pace));
+        let packets = budget.saturating_sub(self.sending.packets).min(LONGEST).max(least);
         // No faster than the link takes them then: what they are too many for drops them, not its queue, and the tokens of so long a time
-        // show the rate.
-        let pace = self.deep.another().or_else(|| self.samples.pace().filter(|_| self.lost > 0));
-        self.deep.sent(packets);
+        // show the rate. Where little of that is lost, the sender makes no more than the tokens are for but at once.
+        let paced = self.lost > 0 && self.deep.packets < self.config.packets;
+        let pace = self.deep.another().or_else(|| self.samples.pace().filter(|_| paced));
+        self.deep.sent(packets, pace.is_none());
         let burst = match pace {
             Some(pace) => self.sending.stream(pace, packets),
             None => self.sending.bursts(packets, 1),
