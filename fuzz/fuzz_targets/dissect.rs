@@ -26,7 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(Passing::Segment(segment)) = found {
         let way = Way::of(segment.from, segment.to);
-        assert_eq!(straight.flow(&SEED), (SEED.of(&segment.from, &segment.to), way));
+        assert_eq!(straight.flow(&SEED), SEED.flow(&segment.from, &segment.to));
+        assert_eq!((straight.glance(&SEED), straight.way()), (SEED.glance(&segment.from, &segment.to), way));
         let opens = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
         assert_eq!(straight.is_midstream(), !opens);
     }
