@@ -85,6 +85,21 @@ fn a_path_that_loses_half_of_all_packets_is_told_as_such() {
     }
 }
 
+/// The rate is what the link carries before and after, and nothing of it was sent again for the longer way.
+#[test]
+fn a_route_that_becomes_a_longer_one_is_no_loss_of_the_path() {
+    let Some(lab) = lab("reroute = { at = '3 s', propagation = '15 ms' }\n") else { return };
+    let run = run(&lab, false);
+    let shortest = |from, until| run.rtts(from, until).fold(f64::INFINITY, f64::min);
+    // 10 ms before, 40 ms after; the queue comes on top.
+    let (before, after) =
+        (shortest(Nanos::ZERO, Nanos::MAX), shortest(run.span() - Nanos::from_secs(1), Nanos::MAX));
+    assert!(before < 38e6 && after > 39e6, "{before}, {after}");
+    let share = run.later_rate().0 as f64 / (20e6 * 1448.0 / 1538.0);
+    let again = report(&run).finding(Quantity::Retransmitted).estimate().unwrap();
+    assert!((0.5..1.02).contains(&share) && again < 0.1, "{share}, {again}");
+}
+
 /// Segments that overtake each other take nothing from what a link carries but what is sent again needlessly.
 #[test]
 fn reordering_is_no_loss_of_the_path() {

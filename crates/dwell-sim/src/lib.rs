@@ -34,7 +34,8 @@ mod traffic;
 
 pub use clock::Clock;
 pub use link::{
-    Balance, Discipline, Framing, LinkSpec, Node, Policer, QueueLimit, Reordering, RouterSpec, Shaper,
+    Balance, Discipline, Framing, LinkSpec, Node, Policer, QueueLimit, Reordering, Reroute, RouterSpec,
+    Shaper,
 };
 pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};

@@ -3,10 +3,12 @@
 mod bundle;
 mod discipline;
 mod node;
+mod reroute;
 
 pub use bundle::Balance;
 pub use discipline::{Discipline, Policer, Reordering, Shaper};
 pub use node::{Node, RouterSpec};
+pub use reroute::Reroute;
 
 use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
 use crate::times::Times;
@@ -29,6 +31,9 @@ pub struct LinkSpec {
     /// Time that a bit takes to the far end.
     #[serde(with = "quantity_text::duration", default)]
     pub propagation: Nanos,
+    /// Another way from some time on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reroute: Option<Reroute>,
     /// What the queue holds besides the packet being sent.
     #[serde(default)]
     pub queue: QueueLimit,
@@ -82,6 +87,7 @@ impl LinkSpec {
         Self {
             rate,
             propagation: Nanos::ZERO,
+            reroute: None,
             queue: QueueLimit::default(),
             discipline: Discipline::default(),
             shaper: None,

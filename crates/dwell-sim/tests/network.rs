@@ -1,7 +1,7 @@
 //! The engine against closed forms and against itself.
 
 use dwell_core::{BitRate, Bytes, Nanos};
-use dwell_sim::{CrossKind, CrossSpec, LinkSpec, Network, Offered, Outcome, QueueLimit};
+use dwell_sim::{CrossKind, CrossSpec, LinkSpec, Network, Offered, Outcome, QueueLimit, Reroute};
 
 fn link(mbps: u64) -> LinkSpec {
     LinkSpec::new(Some(BitRate::from_mbps(mbps)))
@@ -40,6 +40,21 @@ fn a_lone_packet_takes_serialisation_and_propagation_to_the_nanosecond() {
             waited: Nanos(0)
         }]
     );
+}
+
+#[test]
+fn a_route_that_changes_takes_another_time_and_keeps_the_order() {
+    let route = |from: i64, to: i64| LinkSpec {
+        propagation: Nanos(from),
+        reroute: Some(Reroute { at: Nanos(500_000), propagation: Nanos(to) }),
+        ..link(1_000)
+    };
+    // 12,016 ns each; the second is sent at 499,000 + 12,016, when the route is the new one.
+    let packets = [(0, 1502), (499_000, 1502), (600_000, 1502)];
+    let longer = leaving(&carry(&[route(100_000, 300_000)], &packets));
+    assert_eq!(longer.iter().map(|(_, at)| at.0).collect::<Vec<_>>(), [112_016, 811_016, 912_016]);
+    let shorter = leaving(&carry(&[route(600_000, 10_000)], &packets));
+    assert_eq!(shorter.iter().map(|(_, at)| at.0).collect::<Vec<_>>(), [612_016, 612_016, 622_016]);
 }
 
 #[test]

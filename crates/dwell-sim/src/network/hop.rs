@@ -14,7 +14,7 @@ use crate::link::LinkSpec;
 use crate::random::Stream;
 use dwell_core::truth::LinkCount;
 use dwell_core::unit::ETHERNET_OVERHEAD;
-use dwell_core::{BitRate, Bytes};
+use dwell_core::{BitRate, Bytes, Nanos};
 use std::collections::VecDeque;
 
 /// The stream of chance for what is not drawn; sources have those from 1 on.
@@ -26,6 +26,8 @@ pub(super) struct Hop {
     tempo: Tempo,
     counted: Counted,
     propagation: Picos,
+    /// From when on it is another, and which.
+    reroute: Option<(Picos, Picos)>,
     /// Larger packets do not pass.
     largest: Bytes,
     sources: Vec<Source>,
@@ -61,6 +63,10 @@ pub(super) struct Hop {
     reacts: bool,
 }
 
+fn picos(time: Nanos) -> Picos {
+    time.0.saturating_mul(super::PICOS)
+}
+
 impl Hop {
     /// `streams` gives the random stream of each part of the link; its flows are numbered from `first_flow` on.
     pub(super) fn new(link: &LinkSpec, first_flow: u32, streams: impl Fn(u64) -> Stream) -> Self {
@@ -74,7 +80,8 @@ impl Hop {
         let mut hop = Self {
             tempo: Tempo::of(link.rate),
             counted: Counted::of_link(link),
-            propagation: link.propagation.0.saturating_mul(super::PICOS),
+            propagation: picos(link.propagation),
+            reroute: link.reroute.map(|reroute| (picos(reroute.at), picos(reroute.propagation))),
             largest: link.mtu.map_or(Bytes(u64::MAX), |mtu| mtu + ETHERNET_OVERHEAD),
             sources,
             owners,
@@ -140,7 +147,17 @@ impl Hop {
 
     /// The least time from a packet's arrival here to its arrival at the far end.
     pub(super) fn least_passage(&self) -> Picos {
-        self.tempo.time_for(self.link.framing.padded(Bytes(0))) + self.propagation
+        let later = self.reroute.map_or(self.propagation, |(_, propagation)| propagation);
+        self.tempo.time_for(self.link.framing.padded(Bytes(0))) + self.propagation.min(later)
+    }
+
+    /// What a packet takes to the far end that is sent then.
+    #[inline(always)]
+    fn propagation_at(&self, sent: Picos) -> Picos {
+        match self.reroute {
+            Some((at, propagation)) if sent >= at => propagation,
+            _ => self.propagation,
+        }
     }
 
     /// How fast packets may follow one another at most; `None`: at once.

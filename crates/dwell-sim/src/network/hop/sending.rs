@@ -96,7 +96,8 @@ impl Hop {
             jitter => jitter.sample(&mut self.chance).0.saturating_mul(PICOS),
         };
         let damaged = happens(self.link.loss, &mut self.chance);
-        let mut at = sent.saturating_add(self.propagation).saturating_add(jitter).max(self.last_exit);
+        let passage = self.propagation_at(sent).saturating_add(jitter);
+        let mut at = sent.saturating_add(passage).max(self.last_exit);
         self.last_exit = at;
         if damaged {
             return lose(&arrival, at, WhyLost::Damaged, exits);
