@@ -23,6 +23,10 @@ const UNSTEADY: f64 = 0.25;
 const LOSSY: f64 = 0.003;
 /// where round trips are longer than the least by less than this, nanoseconds, or a tenth: there is no queue.
 const QUEUELESS: f64 = 1e6;
+/// A window was sized for a shorter path where round trips in the last quarter of a run are at least so many times the least,
+const LONGER: f64 = 1.5;
+/// and no more than this share of the most that a sub-interval carried came then.
+const LESS: f64 = 0.67;
 /// What happens in this first part of a run is the ramp.
 const RAMP: Nanos = Nanos::from_secs(1);
 
@@ -97,10 +101,15 @@ pub fn shares(run: &Transfer) -> Option<Shares> {
 
 /// Rates of the sub-intervals after the ramp, of one second each or a tenth of a shorter run.
 pub(super) fn steady_rates(run: &Transfer) -> Vec<f64> {
+    let ramp = if run.span() > RAMP * 3 { RAMP } else { Nanos::ZERO };
+    rates(run, ramp)
+}
+
+/// Those of the sub-intervals from a time on.
+fn rates(run: &Transfer, from: Nanos) -> Vec<f64> {
     let length = Nanos((run.span().0 / 10).clamp(100_000_000, 1_000_000_000));
     let all = run.intervals(length);
-    let ramp = if run.span() > RAMP * 3 { RAMP } else { Nanos::ZERO };
-    all.iter().filter(|interval| interval.from >= ramp).map(|interval| interval.rate.0 as f64).collect()
+    all.iter().filter(|interval| interval.from >= from).map(|interval| interval.rate.0 as f64).collect()
 }
 
 /// The verdict on a run.
@@ -170,6 +179,15 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
             format!("its socket buffer held the sender for {} of the time", of(shares.buffer_limited)),
         );
     }
+    if let Some((least, late)) = outgrown(run).filter(|_| run.autotuned) {
+        return (
+            Limit::Unstable,
+            format!(
+                "round trips took {least} at least, and {late} at least in the last quarter, when less came: the path became longer \
+                 than the window was sized for, or others' packets wait on it"
+            ),
+        );
+    }
     let course = run.receiver.iter().map(|sample| (sample.at.as_secs_f64(), sample.received() as f64 * 8.0));
     if let Some(bucket) = bucket(&course.collect::<Vec<_>>()) {
         return (Limit::TokenBucket, bucket.reason("payload"));
@@ -179,6 +197,18 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
         return (Limit::Unstable, format!("{why} {} about its mean", of(shares.variation)));
     }
     (Limit::Link, link(run, shares))
+}
+
+/// The least round trip of a run and that of its last quarter, where that is longer and less came then: a queue of the
+/// connection's own would carry as much.
+fn outgrown(run: &Transfer) -> Option<(Nanos, Nanos)> {
+    let last = run.sender.last()?;
+    let least = last.connections.iter().map(|one| one.min_rtt).filter(|rtt| *rtt > Nanos::ZERO).min()?;
+    let late = run.rtts(Nanos(run.span().0 / 4 * 3), Nanos::MAX).min_by(f64::total_cmp)?;
+    let rates = rates(run, Nanos::ZERO);
+    let most = rates.iter().copied().max_by(f64::total_cmp)?;
+    let then = mean(&rates[rates.len() - rates.len().div_ceil(4)..])?;
+    (late > LONGER * least.as_f64() && then < LESS * most).then(|| (least, Nanos::from_f64(late)))
 }
 
 /// A core without a pause, and threads that wanted more of it: the link was not kept busy.
@@ -220,4 +250,56 @@ fn link(run: &Transfer, shares: &Shares) -> String {
 
 fn percent2(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::transfer::{Connection, HostLoad, ReceiverSample, SenderSample};
+    use super::*;
+    use crate::train::Direction;
+    use crate::unit::Bytes;
+
+    /// Eight seconds that carry 20 Mb/s for 1.5 s and then 5, with round trips of 11 ms before that and of `late` after.
+    fn slowed(autotuned: bool, late: Nanos) -> Transfer {
+        let looks = || (1..=80).map(|number| Nanos::from_millis(100 * number));
+        let is_early = |at: Nanos| at <= Nanos::from_millis(1_500);
+        let host = HostLoad::default();
+        let sender = looks().map(|at| SenderSample {
+            at,
+            host,
+            connections: vec![Sender {
+                rtt: if is_early(at) { Nanos::from_millis(11) } else { late },
+                min_rtt: Nanos::from_millis(10),
+                busy: at,
+                ..Sender::default()
+            }],
+        });
+        let received = |at: Nanos| {
+            let early = at.min(Nanos::from_millis(1_500));
+            Bytes((early.as_secs_f64() * 2.5e6 + (at - early).as_secs_f64() * 0.625e6) as u64)
+        };
+        let receiver = looks().map(|at| ReceiverSample {
+            at,
+            host,
+            connections: vec![Receiver { received: received(at), ..Receiver::default() }],
+        });
+        Transfer {
+            direction: Direction::Forward,
+            asked: Nanos::from_secs(8),
+            autotuned,
+            connection: Connection::default(),
+            sender: sender.collect(),
+            receiver: receiver.collect(),
+        }
+    }
+
+    #[test]
+    fn a_window_sized_for_a_shorter_path_is_no_token_bucket() {
+        let [short, long] = [11, 40].map(Nanos::from_millis);
+        let limit = |autotuned, late| verdict(&slowed(autotuned, late)).limit;
+        assert_eq!(limit(true, long), Limit::Unstable);
+        // Of a bucket that is empty a sized window keeps no queue; without one it fills it.
+        assert_eq!(limit(true, short), Limit::TokenBucket);
+        assert_eq!(limit(false, long), Limit::TokenBucket);
+    }
 }
