@@ -165,13 +165,13 @@ pub(crate) fn narrowest(links: &[LinkSpec]) -> Option<&LinkSpec> {
     links.iter().filter(|link| link.rate.is_some()).min_by_key(|link| link.rate)
 }
 
-/// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty.
+/// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty, on the longest way.
 fn empty_path(links: &[LinkSpec], size: Bytes) -> Nanos {
     links
         .iter()
         .map(|link| {
             let sent = link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(link.framing.padded(size)));
-            sent + link.propagation
+            sent + link.propagations().1
         })
         .sum()
 }

@@ -62,7 +62,7 @@ impl TrainCheck {
         let lasting = served * TRAIN as i64;
         // Each train finds the queue as if none of ours had been before it.
         let period = lasting * 4 + Nanos::from_millis(2);
-        let way: Nanos = scenario.links.iter().map(|link: &LinkSpec| link.propagation).sum();
+        let way: Nanos = scenario.links.iter().map(|link: &LinkSpec| link.propagations().1).sum();
         let bursts = vec![vec![size; TRAIN]; TRAINS];
         let shots = salvo::fire(testbed, &bursts, Calls::Each, period, way * 2 + period)?;
         Ok(Self::told(&shots, size, served, load(&scenario.links, narrow)))

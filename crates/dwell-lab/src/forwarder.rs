@@ -329,7 +329,7 @@ fn least_delay(links: &[LinkSpec]) -> Nanos {
         .iter()
         .map(|link| {
             let smallest = link.framing.padded(Bytes(0));
-            link.propagation + link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(smallest))
+            link.propagations().0 + link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(smallest))
         })
         .sum()
 }

@@ -102,6 +102,20 @@ fn a_route_that_becomes_a_longer_one_is_no_loss_of_the_path() {
     assert!((39e6..100e6).contains(&late), "{late}");
 }
 
+/// The window was sized for 10 ms of round trip; since it takes 40, that would carry a quarter.
+#[test]
+fn a_window_is_sized_anew_for_a_longer_route() {
+    let Some(lab) = lab("reroute = { at = '3 s', propagation = '15 ms' }\n") else { return };
+    let order = Order { autotune: true, duration: Nanos::from_secs(8), ..order("reno") };
+    let run = tried(&lab, &order).unwrap();
+    let late = run.intervals(Nanos::from_secs(2)).last().unwrap().rate;
+    let share = late.0 as f64 / (20e6 * 1448.0 / 1538.0);
+    assert!((0.6..1.02).contains(&share), "{share}");
+    // And no queue of the old size, which would be 200 ms.
+    let late = late_round_trip(&run);
+    assert!((39e6..100e6).contains(&late), "{late}");
+}
+
 /// Segments that overtake each other take nothing from what a link carries but what is sent again needlessly.
 #[test]
 fn reordering_is_no_loss_of_the_path() {

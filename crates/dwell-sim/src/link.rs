@@ -105,6 +105,15 @@ impl LinkSpec {
         }
     }
 
+    /// The least and the most that its propagation is, over all ways that packets take in a run.
+    #[must_use]
+    pub fn propagations(&self) -> (Nanos, Nanos) {
+        let later = self.reroute.map_or(self.propagation, |reroute| reroute.propagation);
+        let own = (self.propagation.min(later), self.propagation.max(later));
+        let either = |one: (Nanos, Nanos), other: (Nanos, Nanos)| (one.0.min(other.0), one.1.max(other.1));
+        self.parallel.iter().map(Self::propagations).reduce(either).unwrap_or(own)
+    }
+
     /// Several links between the same two points.
     #[must_use]
     pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {

@@ -184,7 +184,7 @@ fn judged(run: &Transfer, shares: &Shares) -> (Limit, String) {
             Limit::Unstable,
             format!(
                 "round trips took {least} at least, and {late} at least in the last quarter, when less came: the path became longer \
-                 than the window was sized for, or others' packets wait on it"
+                 or carries less, and the window was not yet sized anew, or others' packets wait on it"
             ),
         );
     }

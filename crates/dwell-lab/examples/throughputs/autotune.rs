@@ -1,4 +1,5 @@
-//! SOBAS against fixed windows: the best of those is the smallest that reaches 99 % of the most that any reached.
+//! SOBAS against fixed windows: the best of those is the smallest that reaches 99 % of the most that any reached; and
+//! on a route that becomes longer after three seconds, against the kernel's own window.
 
 use super::{Failure, lab, rate, run};
 use dwell_core::stats::quantile::median;
@@ -27,7 +28,7 @@ pub(super) fn judge(runs: u32, seconds: u64) -> Result<(), Failure> {
     for (mbps, round_trip_us) in [(10, 40_000), (100, 20_000), (100, 5_000)] {
         let holds = (mbps * round_trip_us / 8) as f64;
         let queue = Bytes((holds * 8.0) as u64);
-        let lab = lab(mbps, round_trip_us, queue)?;
+        let lab = lab(mbps, round_trip_us, queue, "")?;
         let repeat = |autotune: bool, window: Option<Bytes>| -> Result<Figures, Failure> {
             let runs: Result<Vec<Transfer>, Failure> =
                 (0..runs).map(|_| run(&lab, autotune, window, seconds)).collect();
@@ -63,6 +64,35 @@ pub(super) fn judge(runs: u32, seconds: u64) -> Result<(), Failure> {
             tuned.rate / best.rate,
             tuned.delay / best.delay
         );
+    }
+    Ok(())
+}
+
+pub(super) fn longer(runs: u32, seconds: u64) -> Result<(), Failure> {
+    for (mbps, before_ms, after_ms) in [(20, 10, 40), (100, 10, 20), (10, 40, 120)] {
+        println!("{mbps} Mb/s, {before_ms} ms of round trip, {after_ms} from the third second on");
+        for (name, autotune) in [("kernel's own window", false), ("SOBAS", true)] {
+            for _ in 0..runs {
+                let queue = Bytes(mbps * after_ms * 1_000);
+                let more = format!(
+                    "reroute = {{ at = \"3 s\", propagation = \"{} ms\" }}\n",
+                    (after_ms - before_ms) / 2
+                );
+                let run = run(&lab(mbps, before_ms * 1_000, queue, &more)?, autotune, None, seconds)?;
+                let course: Vec<String> = run
+                    .intervals(Nanos::from_secs(1))
+                    .iter()
+                    .map(|second| {
+                        format!(
+                            "{:.1} in {:.0}",
+                            second.rate.0 as f64 / 1e6,
+                            second.rtt.map_or(f64::NAN, |rtt| rtt.as_f64() / 1e6)
+                        )
+                    })
+                    .collect();
+                println!("  {name:<20} Mb/s in ms, second by second: {}", course.join(", "));
+            }
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub(super) fn judge(runs: u32, seconds: u64) -> Result<(), Failure> {
         "link        ours        iperf3      ours/iperf3 (medians of {runs}, {seconds} s each, in alternation)"
     );
     for mbps in [10, 100, 500] {
-        let lab = lab(mbps, 1_000, Bytes(262_144))?;
+        let lab = lab(mbps, 1_000, Bytes(262_144), "")?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..runs {
             ours.push(rate(&run(&lab, false, None, seconds)?));

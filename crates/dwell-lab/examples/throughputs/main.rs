@@ -1,7 +1,7 @@
 //! Throughput in the lab, judged: `dwell`'s connections against iperf3's in alternation, and SOBAS against a sweep of
-//! fixed windows. Prints medians; a quiet machine is what they are of.
+//! fixed windows, and on a route that becomes longer. Prints medians; a quiet machine is what they are of.
 //!
-//! `cargo run --release -p dwell-lab --example throughputs -- [iperf|autotune] [RUNS] [SECONDS]`
+//! `cargo run --release -p dwell-lab --example throughputs -- [iperf|autotune|longer] [RUNS] [SECONDS]`
 
 mod autotune;
 mod iperf;
@@ -16,12 +16,12 @@ use std::error::Error;
 /// Why a judgement came to nothing.
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// A link of this rate behind a fast one, with a round trip and a queue.
-fn lab(mbps: u64, round_trip_us: u64, queue: Bytes) -> Result<Lab, Failure> {
+/// A link of this rate behind a fast one, with a round trip and a queue, and more that is said of it.
+fn lab(mbps: u64, round_trip_us: u64, queue: Bytes, more: &str) -> Result<Lab, Failure> {
     // A kernel shaper and real queues; the delay is that of an emulated link.
     let text = format!(
         "name = \"bench\"\n[[links]]\nrate = \"1 Gb/s\"\npropagation = \"{} us\"\n[[links]]\nrate = \"{mbps} Mb/s\"\n\
-         propagation = \"0 us\"\nqueue = \"{} B\"\n",
+         propagation = \"0 us\"\nqueue = \"{} B\"\n{more}",
         round_trip_us / 2,
         queue.0
     );
@@ -55,6 +55,7 @@ fn main() -> Result<(), Failure> {
     match what.as_str() {
         "iperf" => iperf::judge(runs, seconds),
         "autotune" => autotune::judge(runs, seconds),
+        "longer" => autotune::longer(runs, seconds),
         other => Err(format!("no judgement is called {other}").into()),
     }
 }

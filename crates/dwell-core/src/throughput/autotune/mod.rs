@@ -44,6 +44,12 @@ const TRIAL_SEGMENTS: f64 = 400.0;
 const TRIAL_MOST: Nanos = Nanos::from_secs(2);
 /// Weight of a new rate in the flat rate, where a queue shows that it is all the link carries.
 const NEW: f64 = 0.25;
+/// A smaller window proves something where it is no more than this share of the one before.
+const CONTRAST: f64 = 0.9;
+/// A round trip rises that becomes longer in a trial by more than one in so many.
+const RISES: i64 = 50;
+/// A longer path is put to the proof again after so long.
+const PROVEN_FOR: Nanos = Nanos::from_secs(10);
 /// How long nothing is concluded after a change, in round trips.
 const SETTLE_ROUNDS: i64 = 3;
 
@@ -74,7 +80,7 @@ pub struct Seen {
 pub struct Sobas {
     segment: Bytes,
     /// Where the sample under way began.
-    mark: Option<(Nanos, u64)>,
+    mark: Option<Seen>,
     phase: Phase,
 }
 
@@ -95,6 +101,25 @@ struct Sized {
     enough: Option<f64>,
     /// The change has had its effect by then.
     settled: Nanos,
+    /// What came with long round trips, before the window was made smaller for them.
+    before: Option<Before>,
+    longer: Option<Longer>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Before {
+    /// The flat rate until then.
+    flat: f64,
+    rate: f64,
+    window: f64,
+    rtt: Nanos,
+}
+
+/// The least round trip of a path that became longer, and when that was proven.
+#[derive(Copy, Clone, Debug)]
+struct Longer {
+    rtt: Nanos,
+    proven: Nanos,
 }
 
 impl Sobas {
@@ -118,27 +143,30 @@ impl Sobas {
         if seen.rtt <= Nanos::ZERO || seen.min_rtt <= Nanos::ZERO {
             return Step::Keep;
         }
-        if let Phase::Sized(sized) = &self.phase
-            && seen.at < sized.settled
-        {
-            self.mark = None;
-            return Step::Keep;
+        if let Phase::Sized(sized) = &mut self.phase {
+            if let Some(longer) = &mut sized.longer {
+                longer.rtt = longer.rtt.min(seen.rtt);
+            }
+            if seen.at < sized.settled {
+                self.mark = None;
+                return Step::Keep;
+            }
         }
-        let Some((began, bytes)) = self.mark else {
-            self.mark = Some((seen.at, seen.received.0));
+        let Some(mark) = self.mark else {
+            self.mark = Some(seen);
             return Step::Keep;
         };
         let length = match &self.phase {
             Phase::Growing(_) => (seen.min_rtt * ROUNDS).max(SHORTEST),
             Phase::Sized(sized) => sized.trial(seen, self.segment),
         };
-        let span = seen.at - began;
+        let span = seen.at - mark.at;
         if span < length {
             return Step::Keep;
         }
-        self.mark = Some((seen.at, seen.received.0));
-        let rate = seen.received.0.saturating_sub(bytes) as f64 / span.as_secs_f64();
-        let middle = (began + span / 2).as_secs_f64();
+        self.mark = Some(seen);
+        let rate = seen.received.0.saturating_sub(mark.received.0) as f64 / span.as_secs_f64();
+        let middle = (mark.at + span / 2).as_secs_f64();
         match &mut self.phase {
             Phase::Growing(rates) => {
                 rates.push_back((middle, rate));
@@ -148,6 +176,10 @@ impl Sobas {
                 let flat = flat(rates.make_contiguous(), seen);
                 flat.map_or(Step::Keep, |rate| self.size(rate, seen))
             }
+            // A round trip that rises though the window is smaller has not got to where it goes: the kernel's is smoothed.
+            Phase::Sized(sized) if sized.before.is_some() && seen.rtt > mark.rtt + mark.rtt / RISES => {
+                Step::Keep
+            }
             Phase::Sized(sized) => sized.judge(rate, seen, self.segment),
         }
     }
@@ -155,7 +187,15 @@ impl Sobas {
     /// The rate is flat: offers rate times round trip.
     fn size(&mut self, rate: f64, seen: Seen) -> Step {
         let window = rate * seen.min_rtt.as_secs_f64() * WANTED;
-        let mut sized = Sized { rate, window: 0.0, small: None, enough: None, settled: Nanos::ZERO };
+        let mut sized = Sized {
+            rate,
+            window: 0.0,
+            small: None,
+            enough: None,
+            settled: Nanos::ZERO,
+            before: None,
+            longer: None,
+        };
         let step = sized.offer(window, seen, self.segment);
         self.phase = Phase::Sized(sized);
         step
@@ -182,29 +222,57 @@ impl Sized {
         Step::Offer(Bytes(self.window as u64))
     }
 
+    /// The path's round trip without a queue of ours.
+    fn least(&self, seen: Seen) -> Nanos {
+        self.longer.map_or(seen.min_rtt, |longer| longer.rtt.max(seen.min_rtt))
+    }
+
     fn trial(&self, seen: Seen, segment: Bytes) -> Nanos {
         let counted = Nanos::from_f64(TRIAL_SEGMENTS * segment.0 as f64 / self.rate.max(1.0) * 1e9);
-        (seen.min_rtt * TRIAL_ROUNDS).max(counted).clamp(TRIAL, TRIAL_MOST)
+        (self.least(seen) * TRIAL_ROUNDS).max(counted).clamp(TRIAL, TRIAL_MOST)
     }
 
     fn judge(&mut self, rate: f64, seen: Seen, segment: Bytes) -> Step {
         if rate * seen.rtt.as_secs_f64() > self.window * UNDER_WAY {
             return Step::Keep;
         }
-        let excess = seen.rtt.as_f64() / seen.min_rtt.as_f64();
-        // Round trips that stay long while a smaller window brings less are no queue of ours: the path became longer.
-        let longer = self.enough.is_some_and(|enough| enough > self.window) && rate < HOLDS * self.rate;
-        if excess <= ALLOWED || longer {
+        let before = self.before.take();
+        if before.is_some_and(|before| self.is_longer(before, rate, seen)) {
+            self.longer = Some(Longer { rtt: seen.rtt, proven: seen.at });
+            (self.rate, self.small, self.enough) =
+                (before.map_or(self.rate, |before| before.flat), None, None);
+            return self.offer(self.rate * seen.rtt.as_secs_f64() * WANTED, seen, segment);
+        }
+        self.longer = self.longer.filter(|longer| seen.at - longer.proven < PROVEN_FOR);
+        let excess = seen.rtt.as_f64() / self.least(seen).as_f64();
+        // Longer by too little to prove it, and yet the smaller window brings less.
+        let less = before.is_some_and(|before| self.window < before.window && rate < HOLDS * before.rate);
+        if excess <= ALLOWED || less {
             return self.judge_without_queue(rate, seen, segment);
         }
+        // Of several smaller windows in a row, what was flat before the first.
+        let flat = before.map_or(self.rate, |before| before.flat);
+        let now = Before { flat, rate, window: self.window, rtt: seen.rtt };
         self.rate += NEW * (rate - self.rate);
         self.enough = Some(self.window);
-        let next = self.window * (WANTED / excess).max(SMALLER);
-        match self.small {
-            Some(small) if self.window <= small * SAME => Step::Keep,
-            Some(small) => self.offer(next.max(f64::midpoint(small, self.window)), seen, segment),
-            None => self.offer(next, seen, segment),
-        }
+        let share = WANTED / excess;
+        // What was too small was so before the path changed, where the queue is as long as this.
+        self.small = self.small.filter(|_| share > SMALLER);
+        let next = self.window * share.max(SMALLER);
+        let next = match self.small {
+            Some(small) if self.window <= small * SAME => return Step::Keep,
+            Some(small) => next.max(f64::midpoint(small, self.window)),
+            None => next,
+        };
+        self.before = Some(now);
+        self.offer(next, seen, segment)
+    }
+
+    /// Whether round trips are long of the path, and not of our queue, by what a smaller window than before brings.
+    fn is_longer(&self, before: Before, rate: f64, seen: Seen) -> bool {
+        let smaller = self.window / before.window;
+        let falls = |now: f64, then: f64| now < then * f64::midpoint(1.0, smaller);
+        smaller <= CONTRAST && falls(rate, before.rate) && !falls(seen.rtt.as_f64(), before.rtt.as_f64())
     }
 
     fn judge_without_queue(&mut self, rate: f64, seen: Seen, segment: Bytes) -> Step {
