@@ -184,6 +184,10 @@ fn what_no_lab_can_do_is_refused_in_one_line() {
             "name = 'b'\nlab.carrier = 'tbf'\n[[links]]\nrate = '1 Mb/s'\n[[links]]\nrate = '1 Mb/s'\npropagation = '1 ms'\n",
             "link 1",
         ),
+        (
+            "name = 'c'\nlab.carrier = 'htb'\n[[links]]\nrate = '1 Mb/s'\nreroute = { at = '1 s', propagation = '1 ms' }\n",
+            "link 0",
+        ),
     ];
     for (text, expected) in cases {
         let error = Lab::up(&scenario(text), LabOptions::default()).err().unwrap().to_string();
