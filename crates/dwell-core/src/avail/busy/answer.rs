@@ -17,6 +17,11 @@ const BEYOND: f64 = 2.0;
 /// Waits and trains that say of one link, in standard errors and together, what it says by chance in a tenth of runs.
 const SIGNS: f64 = 1.28;
 
+/// The sum of three signs that a link which is loaded alone reaches by chance in a tenth of runs, where the packets of others are as
+/// large as ours (in fewer where they are smaller); and the most that the strain of a test counts for.
+const THREE: f64 = 0.6;
+const STRAINED: f64 = 3.0;
+
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
 
@@ -169,9 +174,17 @@ impl Busy {
         }
         let waits = self.samples.firsts.len();
         let longer = longer(line, self.samples.share(), ours, cold, waited(&self.samples.firsts)?, waits);
-        ((longer + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS).then(|| {
-            String::from(
+        if (longer + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS {
+            return Some(String::from(
                 "packets wait longer, and slower trains met more load, than one link makes likely together",
+            ));
+        }
+        let strained = self.trial.strained(line.noise)?.min(STRAINED);
+        // Waits count for half: by how much they exceed what one link explains goes by the size of the others' packets, which is not known.
+        (longer / 2.0 + self.samples.surplus()? + strained > THREE).then(|| {
+            String::from(
+                "packets wait longer, slower trains met more load, and trains at what seems free are held up by more, than one link makes \
+                 likely together",
             )
         })
     }
@@ -260,6 +273,26 @@ mod tests {
         let closer = |number: usize| 0.79 * OWN + 0.04 * OWN * number as f64;
         assert_eq!(told(&seen(closer, 0.3, 40e3)), None);
         assert!(told(&seen(closer, 0.3, 180e3)).unwrap().contains("together"));
+    }
+
+    #[test]
+    fn signs_that_are_too_weak_alone_count_together() {
+        let tested = |slower: f64, strain: f64| {
+            let mut busy = seen(|_| OWN, slower, 40e3);
+            let samples = busy.samples.full.iter_mut().chain(busy.samples.near.iter_mut().flatten());
+            samples.for_each(|sample| sample.scatter = 0.013 * OWN.powi(2));
+            busy.trial.at(0.6 / OWN, 2);
+            let input = OWN / 0.6;
+            for _ in 0..2 {
+                let output = input * (1.0 + strain);
+                busy.trial.see(&[], Some(Sample { input, output, gaps: 21.0, blur: 0.0, scatter: 0.0 }));
+            }
+            told(&busy)
+        };
+        assert_eq!(tested(0.3, 0.0), None);
+        assert!(tested(0.3, 0.1).unwrap().contains("held up by more"));
+        // Slower trains that met less say the contrary.
+        assert_eq!(tested(0.2, 0.1), None);
     }
 
     #[test]

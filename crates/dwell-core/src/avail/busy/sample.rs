@@ -82,16 +82,26 @@ pub(super) fn busy(samples: &[Sample]) -> bool {
     samples.iter().map(|sample| sample.output - sample.input).sum::<f64>() > 0.0
 }
 
-/// Whether `slower` trains met more load than those at the pace, on a link that takes `own` a packet. Of traffic that
-/// holds still they never do: the more packets come at once, the more every loaded link parts them.
-pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
+/// How much more load `slower` trains met than those at the pace, on a link that takes `own` a packet, and the standard error of
+/// that. Of traffic that holds still they never meet more: the more packets come at once, the more every loaded link parts them.
+fn more(slower: &[Sample], paced: &[Sample], own: f64) -> Option<(f64, f64)> {
     let load = |samples: &[Sample]| {
         let loads: Vec<f64> = samples.iter().map(|sample| (sample.output - own) / sample.input).collect();
         let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter / sample.input.powi(2)).collect();
         Some((mean(&loads)?, mean(&scatter)? / samples.len() as f64))
     };
-    let (Some((more, doubt)), Some((less, other))) = (load(slower), load(paced)) else { return false };
-    more - less > MORE.max(ERRORS * (doubt + other).sqrt())
+    let ((more, doubt), (less, other)) = (load(slower)?, load(paced)?);
+    Some((more - less, (doubt + other).sqrt()))
+}
+
+/// Whether they met so much more.
+pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
+    more(slower, paced, own).is_some_and(|(more, error)| more > MORE.max(ERRORS * error))
+}
+
+/// By how many standard errors they met more.
+pub(super) fn surplus(slower: &[Sample], paced: &[Sample], own: f64) -> Option<f64> {
+    more(slower, paced, own).filter(|(_, error)| *error > 0.0).map(|(more, error)| more / error)
 }
 
 /// Whether trains of one spacing differ by more than their single gaps do, over all spacings.

@@ -3,7 +3,7 @@
 use super::late;
 use super::line::{self, Known, Line};
 use super::plan::FULL_HEAD;
-use super::sample::{Sample, busy, differ, heavier};
+use super::sample::{Sample, busy, differ, heavier, surplus};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use super::waiting::HOST;
@@ -273,6 +273,11 @@ impl Samples {
     /// one: the line has then another beginning than the narrow link's packets.
     pub(super) fn steeper(&self) -> bool {
         self.alone().is_some_and(|own| self.heavier(own))
+    }
+
+    /// By how many standard errors all slower trains together met more load than those at the pace.
+    pub(super) fn surplus(&self) -> Option<f64> {
+        surplus(&self.near.concat(), &self.looks()?, self.pace()?)
     }
 
     /// By how many standard errors the trains of all spacings begin below what a packet of a link that is loaded alone takes. Where packets

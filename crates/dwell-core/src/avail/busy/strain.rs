@@ -34,6 +34,11 @@ fn strain(sample: &Sample) -> f64 {
     sample.output / sample.input - 1.0
 }
 
+/// The mean strain of a fleet; `None` of no trains.
+pub(super) fn held(fleet: &[Sample]) -> Option<f64> {
+    mean(&fleet.iter().map(strain).collect::<Vec<_>>())
+}
+
 /// The strain that a fleet may show whose rate is free.
 pub(super) fn allowed(fleet: &[Sample], noise: f64) -> f64 {
     let walk = |sample: &Sample| {
@@ -46,8 +51,7 @@ pub(super) fn allowed(fleet: &[Sample], noise: f64) -> f64 {
 
 /// Whether a fleet of one rate was held up, where the cross traffic's work is as [`Line::noise`](super::line::Line) says.
 pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
-    let strains: Vec<f64> = fleet.iter().map(strain).collect();
-    let (Some(held), Some(error)) = (mean(&strains), doubt(fleet)) else {
+    let (Some(held), Some(error)) = (held(fleet), doubt(fleet)) else {
         // Nothing came through whole.
         return Verdict::Above;
     };
@@ -64,11 +68,10 @@ pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
 /// The most by which trains of one rate may be held up at the mean: so many are few, and what cross traffic did between their
 /// packets is not what it does at other times. `None` of fewer than two.
 pub(super) fn highest(fleet: &[Sample]) -> Option<f64> {
-    let strains: Vec<f64> = fleet.iter().map(strain).collect();
-    if strains.len() < 2 {
+    if fleet.len() < 2 {
         return None;
     }
-    Some(mean(&strains)? + NORMAL * small_sample_factor(strains.len()) * doubt(fleet)?)
+    Some(held(fleet)? + NORMAL * small_sample_factor(fleet.len()) * doubt(fleet)?)
 }
 
 #[cfg(test)]

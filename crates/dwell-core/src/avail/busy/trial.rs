@@ -46,6 +46,8 @@ pub(super) struct Trial {
     /// Fleets of the search, of which some may have been lost.
     searched: usize,
     pub(super) searching: bool,
+    /// The first fleet was the test.
+    tested: bool,
     /// What all fleets tell.
     pub(super) told: Option<Belief>,
 }
@@ -53,6 +55,7 @@ pub(super) struct Trial {
 impl Trial {
     /// So many trains at `rate` follow.
     pub(super) fn at(&mut self, rate: f64, count: usize) {
+        self.tested |= !self.searching;
         if rate != self.rate {
             self.fleets.push(Vec::new());
             self.asked = 0;
@@ -80,6 +83,12 @@ impl Trial {
             Verdict::Above => Some(false),
             Verdict::Grey => Some(true),
         }
+    }
+
+    /// The strain of the test, over what may show of a rate that is free; `None` before there was one, or where all of it was lost.
+    pub(super) fn strained(&self, noise: f64) -> Option<f64> {
+        let test = self.fleets.first().filter(|_| self.tested)?;
+        Some(strain::held(test)? / strain::allowed(test, noise))
     }
 
     /// The rate to look at next in a search on a path whose narrow link takes `pace` a packet and seems to have `narrow_free` at the least;
