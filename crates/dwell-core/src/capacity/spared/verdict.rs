@@ -259,3 +259,49 @@ pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
         .with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
         .with(Quantity::EndLinkCapacity, no_narrower)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::super::train::Seen;
+    use super::*;
+    use crate::train::PathFacts;
+    use crate::unit::Nanos;
+
+    const PACKETS: usize = 100;
+
+    /// After a train of so many packets, and slower ones that came so many times what they were sent at.
+    fn strained(strained: Vec<f64>) -> SparedRuns {
+        let facts = PathFacts {
+            max_size: Bytes(1_526),
+            min_size: Bytes(84),
+            resolution: Nanos(1),
+            end_link: None,
+            coalescence: None,
+            narrow_link: None,
+        };
+        let (size, came) = (facts.max_size, (0..PACKETS).map(|place| 1e5 * place as f64).collect());
+        let train = Seen { size, at: 0.0, sent: 1e4, came, vantage: Vantage::Capture };
+        SparedRuns {
+            trains: vec![train],
+            strained: Some(strained),
+            ..SparedRuns::new(Config::default(), &facts)
+        }
+    }
+
+    #[test]
+    fn others_come_in_step_where_each_train_meets_as_many_of_them() {
+        // Of so many packets of others in a train a random source makes them differ by the root.
+        let longest = PACKETS as f64;
+        let others = 0.3 * longest;
+        let differing =
+            |by: f64| strained([-1.0, 1.0].repeat(4).iter().map(|side| 1.3 + side * by / longest).collect());
+        assert!(!differing(others.sqrt()).in_step());
+        assert!(differing(0.2 * others.sqrt()).in_step());
+        assert!(strained(vec![1.3; 8]).in_step() && !strained(Vec::new()).in_step());
+        // Trains that passed as they were sent tell of no load, others of the one that makes them so much slower.
+        assert_eq!(strained(vec![1.0; 8]).held_up(), None);
+        let load = strained(vec![1.3; 8]).held_up().unwrap();
+        assert!((1.0 / (SLOWER * (1.0 + load)) + load - 1.3).abs() < 1e-9, "{load}");
+    }
+}
