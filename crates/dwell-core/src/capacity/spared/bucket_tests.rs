@@ -15,6 +15,18 @@ const HOST: f64 = 3_100.0;
 const LATE: f64 = 50_000.0;
 const SOONER: f64 = 7_000.0;
 
+/// Of a path of which nothing else is known.
+pub(super) fn facts() -> PathFacts {
+    PathFacts {
+        max_size: Bytes(1_526),
+        min_size: Bytes(84),
+        resolution: Nanos(1),
+        end_link: None,
+        coalescence: None,
+        narrow_link: None,
+    }
+}
+
 /// Two hosts and a bucket between them, full before each train.
 struct Bucket {
     rate: f64,
@@ -60,15 +72,7 @@ fn a_kernels_token_bucket_is_measured_by_large_packets_behind_what_it_lets_pass(
     for (rate, seed) in [(10e6, 1), (50e6, 2), (100e6, 3), (100e6, 4)] {
         let mut bucket =
             Bucket { rate, depth: 2.2 * occupied(Bytes(1_526)), now: 1e9, chance: Indices::new(seed) };
-        let facts = PathFacts {
-            max_size: Bytes(1_526),
-            min_size: Bytes(84),
-            resolution: Nanos(1),
-            end_link: None,
-            coalescence: None,
-            narrow_link: None,
-        };
-        let mut method = SparedRuns::new(Config { seed, ..Config::default() }, &facts);
+        let mut method = SparedRuns::new(Config { seed, ..Config::default() }, &facts());
         while let Step::Send(fleet) = method.next() {
             for departure in &fleet {
                 method.see(&bucket.carry(departure));

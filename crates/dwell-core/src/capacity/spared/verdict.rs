@@ -263,23 +263,15 @@ pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
 #[cfg(test)]
 mod tests {
     use super::super::Config;
+    use super::super::bucket_tests::facts;
     use super::super::train::Seen;
     use super::*;
-    use crate::train::PathFacts;
-    use crate::unit::Nanos;
 
     const PACKETS: usize = 100;
 
     /// After a train of so many packets, and slower ones that came so many times what they were sent at.
     fn strained(strained: Vec<f64>) -> SparedRuns {
-        let facts = PathFacts {
-            max_size: Bytes(1_526),
-            min_size: Bytes(84),
-            resolution: Nanos(1),
-            end_link: None,
-            coalescence: None,
-            narrow_link: None,
-        };
+        let facts = facts();
         let (size, came) = (facts.max_size, (0..PACKETS).map(|place| 1e5 * place as f64).collect());
         let train = Seen { size, at: 0.0, sent: 1e4, came, vantage: Vantage::Capture };
         SparedRuns {

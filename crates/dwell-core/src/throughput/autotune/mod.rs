@@ -237,10 +237,9 @@ impl Sized {
             return Step::Keep;
         }
         let before = self.before.take();
-        if before.is_some_and(|before| self.is_longer(before, rate, seen)) {
+        if let Some(before) = before.filter(|before| self.is_longer(*before, rate, seen)) {
             self.longer = Some(Longer { rtt: seen.rtt, proven: seen.at });
-            (self.rate, self.small, self.enough) =
-                (before.map_or(self.rate, |before| before.flat), None, None);
+            (self.rate, self.small, self.enough) = (before.flat, None, None);
             return self.offer(self.rate * seen.rtt.as_secs_f64() * WANTED, seen, segment);
         }
         self.longer = self.longer.filter(|longer| seen.at - longer.proven < PROVEN_FOR);
