@@ -90,6 +90,18 @@ fn a_small_grid_is_judged_against_the_counters() {
 }
 
 #[test]
+fn what_must_know_the_capacity_is_told_that_of_a_bucket() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bucket = "description = 'bucket'\nworld = 'sim'\nruns = 1\n[[block]]\nname = 'bucket'\nbase = 'base.toml'\n\
+        bandwidth = { methods = ['spruce'] }\n[block.set]\n'links.1.rate' = '1 Gb/s'\n'links.1.cross.0.load' = 0.008\n\
+        'links.1.shaper' = { rate = '20 Mb/s', burst = '1538 B' }\n";
+    let told = document(&eval(folder.path(), bucket, &["--json"]));
+    // Of pairs as far apart as a packet takes at 1 Gb/s it would read nothing.
+    let found = told["rows"][0]["estimate"].as_f64().expect("a value");
+    assert!((5e6..20e6).contains(&found), "{found}");
+}
+
+#[test]
 fn a_part_made_again_gives_the_same_figures() {
     let folder = tempfile::tempdir().expect("a folder");
     let part = ["--json", "--only", "loads:1:1"];

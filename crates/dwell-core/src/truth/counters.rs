@@ -58,7 +58,19 @@ pub struct Usage {
     pub links: Vec<LinkUse>,
 }
 
+/// What a link of this rate carries of the packets under test where there is nobody else and this share of them takes it.
+fn alone(rate: Option<BitRate>, share: f64) -> Option<f64> {
+    (share > 0.0).then(|| rate.map(|rate| rate.0 as f64 / share))?
+}
+
 impl Reading {
+    /// What the link that carries the least does carry, token buckets and all; `None`: no link is limited.
+    #[must_use]
+    pub fn narrow_link(&self) -> Option<BitRate> {
+        let least = self.links.iter().filter_map(|link| alone(link.rate, link.share)).min_by(f64::total_cmp);
+        least.map(|bps| BitRate(bps.round() as u64))
+    }
+
     /// What was carried from this reading to `later`; `None` where no time passed, or these are not the same links.
     #[must_use]
     pub fn until(&self, later: &Self) -> Option<Usage> {
@@ -90,7 +102,7 @@ impl LinkUse {
 
     /// What it carries of the packets under test where there is nobody else.
     fn alone(&self) -> Option<f64> {
-        (self.share > 0.0).then(|| self.capacity.map(|rate| rate.0 as f64 / self.share))?
+        alone(self.capacity, self.share)
     }
 }
 
@@ -195,6 +207,7 @@ mod tests {
         assert_eq!(truths[&Quantity::AvailableBandwidth].round(), 50e6, "own traffic is not taken off");
         assert_eq!(truths[&Quantity::TightLinkCapacity], 1e9);
         assert_eq!(truths[&Quantity::NarrowLinkCapacity], 100e6);
+        assert_eq!(before.narrow_link(), Some(BitRate::from_mbps(100)));
         assert_eq!(usage.links[0].own.round(), 4e6);
         let told = serde_json::to_value(&usage).unwrap();
         assert_eq!(told["available_bandwidth_bps"], 50_000_000);
@@ -209,6 +222,7 @@ mod tests {
         let usage = before.until(&after).unwrap();
         assert_eq!(usage.truths()[&Quantity::AvailableBandwidth], 160e6);
         assert_eq!(usage.truths()[&Quantity::NarrowLinkCapacity], 200e6);
+        assert_eq!(before.narrow_link(), Some(BitRate::from_mbps(200)));
     }
 
     #[test]
@@ -219,5 +233,6 @@ mod tests {
         let open = LinkCount { rate: None, ..count(0, 1, 0.0) };
         let usage = reading(1, vec![open]).until(&reading(2, vec![open])).unwrap();
         assert!(usage.tight().is_none() && usage.truths().is_empty());
+        assert_eq!(reading(1, vec![open]).narrow_link(), None);
     }
 }

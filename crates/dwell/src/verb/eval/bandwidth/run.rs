@@ -38,7 +38,7 @@ pub(in crate::verb::eval) fn run(
         asked,
         world,
         seed,
-        known: SimPath::new(scenario, 0).truth().narrow_link,
+        known: counters(&mut SimPath::new(scenario, 0))?.narrow_link(),
         uncarried: None,
         judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
     };
