@@ -1,7 +1,10 @@
 //! What a connection can be asked to be.
 
+/// The first sequence numbers of a host are the greatest that there are.
+pub(crate) const WRAPS: &str = "numbers-wrap";
+
 /// The labels of what is drawn for a connection on its way, in the order of the alphabet.
-pub const LABELS: [&str; 25] = [
+pub const LABELS: [&str; 26] = [
     "aborted",
     "ack-lost",
     "ack-with-data",
@@ -15,6 +18,7 @@ pub const LABELS: [&str; 25] = [
     "mirrored",
     "mptcp",
     "no-timestamps",
+    WRAPS,
     "one-way",
     "plain",
     "refused",

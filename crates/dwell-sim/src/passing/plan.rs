@@ -1,5 +1,6 @@
 //! What a connection will be like, drawn before it begins.
 
+use super::labels::WRAPS;
 use crate::random::Stream;
 use dwell_core::Nanos;
 use dwell_core::tcp::Endpoint;
@@ -56,6 +57,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
+    /// Whether its first numbers are the greatest, and those after them 0 and up.
+    const fn wraps(&self) -> bool {
+        self.isn >= u32::MAX - 1
+    }
+
     /// What its time stamps say at `at`.
     pub(crate) fn clock(&self, at: Nanos) -> u32 {
         self.offset.wrapping_add((at.0 / self.tick.0) as u32)
@@ -298,6 +304,9 @@ impl Plan {
         if self.mptcp {
             self.labels.push("mptcp");
         }
+        if self.client.wraps() || self.server.wraps() {
+            self.labels.push(WRAPS);
+        }
         if self.labels.is_empty() {
             self.labels.push("plain");
         }
@@ -385,6 +394,8 @@ impl Plan {
         let client =
             Host { isn: self.client.isn.wrapping_add(rng.random_range(10_000..1 << 30)), ..self.client };
         let server = Host { isn: rng.random(), ..self.server };
+        let wraps = client.wraps() || server.wraps();
+        let labels = labels.into_iter().filter(|label| wraps || *label != WRAPS).collect();
         let new = Self { start: at, client, server, losses: Vec::new(), loss: 0.0, labels, ..self.clone() };
         (old, new)
     }

@@ -91,3 +91,34 @@ fn hand_out(
     }
     Ok(ControlFlow::Continue(()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::time::Duration;
+
+    /// What a thread puts away last of all, slowly.
+    struct Own(&'static AtomicU64);
+
+    impl Drop for Own {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(50));
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    static GONE: AtomicU64 = AtomicU64::new(0);
+    thread_local!(static OWN: RefCell<Option<Own>> = const { RefCell::new(None) });
+
+    #[test]
+    fn ends_when_its_threads_are_gone() {
+        let work = |work: &mut Work<'_>| {
+            OWN.set(Some(Own(&GONE)));
+            while work.next_part().is_some() {}
+            Ok(())
+        };
+        assert!(join(5, 3, work, &mut |_| ControlFlow::Continue(())).is_ok());
+        assert_eq!(GONE.load(Ordering::SeqCst), 3);
+    }
+}
