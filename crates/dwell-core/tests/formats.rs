@@ -175,6 +175,29 @@ fn each_format_holds_the_same_packets() {
     }
 }
 
+/// Gives a byte at a time.
+struct Bytewise<'a>(&'a [u8]);
+
+impl std::io::Read for Bytewise<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        std::io::Read::read(&mut self.0, &mut into[..1])
+    }
+}
+
+#[test]
+fn the_format_does_not_depend_on_how_the_bytes_come() {
+    let no_capture =
+        |end: Result<(), ReadError>| assert!(matches!(end, Err(ReadError::NoCapture)), "{end:?}");
+    // One record as long as the longest header, and something behind it: that may be anything.
+    let one = &erf()[..24];
+    let more = [one, &[0; 40]].concat();
+    no_capture(read(&more[..]).1);
+    no_capture(read(Bytewise(&more)).1);
+    for (packets, end) in [read(one), read(Bytewise(one))] {
+        assert!(end.is_ok() && packets.len() == 1, "{end:?}");
+    }
+}
+
 #[test]
 fn what_is_cut_off_anywhere_is_read_up_to_there_and_said_to_be_cut() {
     for (file, wanted) in all() {

@@ -15,9 +15,9 @@ const LAST_KIND: u8 = 33;
 const PADDING: u8 = 48;
 
 impl Erf {
-    /// Whether what begins with `start` can be nothing else: its records are whole and in order of time, each with a
-    /// kind and lengths that there are. One record alone is too little to go by, unless it is the whole file.
-    pub(super) fn suits(start: &[u8]) -> bool {
+    /// Whether what begins with `start`, or is that and no more, can be nothing else: its records are whole and in order of
+    /// time, each with a kind and lengths that there are. One record alone is too little to go by, unless it is the whole file.
+    pub(super) fn suits(start: &[u8], is_all: bool) -> bool {
         let (mut bytes, mut last, mut records) = (start, 0, 0);
         while let Record::Packet(found, length) = Self.record(bytes) {
             // A minute backwards, or a year ahead, is no order.
@@ -27,7 +27,7 @@ impl Erf {
             }
             (bytes, last, records) = (&bytes[length..], found.at, records + 1);
         }
-        records >= 2 || records == 1 && bytes.is_empty()
+        records >= 2 || records == 1 && is_all && bytes.is_empty()
     }
 
     pub(super) fn record(self, bytes: &[u8]) -> Record {

@@ -92,8 +92,8 @@ impl Default for Format {
 }
 
 impl Format {
-    /// The format of what begins with `start`, and the length of its header.
-    pub(super) fn of(start: &[u8]) -> Result<(Self, usize), ReadError> {
+    /// The format of what begins with `start`, or is that and no more, and the length of its header.
+    pub(super) fn of(start: &[u8], is_all: bool) -> Result<(Self, usize), ReadError> {
         match start {
             [] => Err(ReadError::Empty),
             [0x1f, 0x8b, ..]
@@ -106,7 +106,7 @@ impl Format {
             }
             _ => match Pcap::of(start)? {
                 Some(pcap) => Ok((Self::Pcap(pcap), Pcap::HEADER)),
-                None if Erf::suits(start) => Ok((Self::Erf(Erf), 0)),
+                None if Erf::suits(start, is_all) => Ok((Self::Erf(Erf), 0)),
                 None => Err(ReadError::NoCapture),
             },
         }

@@ -56,7 +56,10 @@ impl<S: Source> Reader<S> {
         let mut refused = ReadError::NoCapture;
         for enough in START {
             reader.refill(enough)?;
-            match Format::of(reader.from.window()) {
+            let is_all = reader.ended == Some(Ok(()));
+            // No more than that, even where more is there: however the bytes come, the same is found.
+            let start = reader.from.window();
+            match Format::of(&start[..enough.min(start.len())], is_all) {
                 Ok((format, header)) => {
                     (reader.format, reader.start) = (format, header);
                     return Ok(reader);
