@@ -10,6 +10,9 @@ use crate::stats::quantile::{median, quantile_of_sorted, sorted};
 use crate::stats::slope::theil_sen;
 use std::ops::Range;
 
+/// Share by which two hosts' clocks may run at different rates without anybody knowing: twice a common crystal's.
+pub(crate) const CLOCK_RATE_DOUBT: f64 = 200e-6;
+
 /// A change of the delay that lasts and is larger than this many nanoseconds is a clock's step: no queue and no
 /// scheduler does that to every packet from one on, all at once.
 const STEP: f64 = 2e6;

@@ -70,7 +70,7 @@ fn pathload_tells_a_range() {
 }
 
 #[test]
-fn clocks_that_drift_are_no_queue_to_pathload() {
+fn clocks_that_drift_are_no_queue() {
     let text = "name = 'drift'\n\
          [[links]]\nrate = '1 Gb/s'\n\
          [[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n\
@@ -78,6 +78,9 @@ fn clocks_that_drift_are_no_queue_to_pathload() {
          [destination.clock]\nskew_ppm = 20\n";
     let scenario = Scenario::parse("drift.toml", text).unwrap();
     near(centre(&scenario, |facts| Pathload::new(Default::default(), facts)), 90.0, 10.0);
+    let straight = Scenario::parse("straight.toml", &text.replace("skew_ppm = 20", "skew_ppm = 0")).unwrap();
+    let chirps = |scenario| centre(scenario, |facts| Pathchirp::new(Default::default(), facts));
+    near(chirps(&scenario), chirps(&straight), 5.0);
 }
 
 #[test]

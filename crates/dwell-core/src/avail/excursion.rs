@@ -1,6 +1,8 @@
 //! The queueing-delay signature of a chirp, and what pathchirp reads from its excursions (Ribeiro et al., PAM 2003,
 //! section 3 and its appendix).
 
+use crate::clock::CLOCK_RATE_DOUBT;
+
 /// F: an excursion is over when the queueing delay has fallen below its largest by this factor.
 const DECREASE_FACTOR: f64 = 1.5;
 
@@ -30,12 +32,13 @@ fn end(delays: &[f64], from: usize) -> End {
 }
 
 /// What one chirp says is free: `delays` of N packets, the `gaps` between them as they were sent, and the `rates` of
-/// these gaps, which grow. `None` without a gap.
+/// these gaps, which grow. `None` without a gap. Delays rise where they do by more than a `tick` of the clocks and what
+/// these may drift in a gap: or else excursions begin where nothing waits, and the last one with the first packet.
 ///
 /// Each gap k gets an estimate E_k: its own rate while delays rise in an excursion that ends (case a), the rate at which
 /// the last excursion began if that never ends (case b), and in all other places that rate too (case c); the chirp's
 /// estimate is their mean, weighted by the gaps.
-pub(super) fn estimate(delays: &[f64], gaps: &[f64], rates: &[f64]) -> Option<f64> {
+pub(super) fn estimate(delays: &[f64], gaps: &[f64], rates: &[f64], tick: f64) -> Option<f64> {
     let count = gaps.len();
     if count == 0 || rates.len() != count || delays.len() != count + 1 {
         return None;
@@ -44,7 +47,7 @@ pub(super) fn estimate(delays: &[f64], gaps: &[f64], rates: &[f64]) -> Option<f6
     let mut last = count - 1;
     let mut packet = 0;
     while packet < count {
-        if delays[packet] >= delays[packet + 1] {
+        if delays[packet + 1] - delays[packet] <= tick + CLOCK_RATE_DOUBT * gaps[packet] {
             packet += 1;
             continue;
         }
@@ -74,7 +77,7 @@ mod tests {
     fn chirp(delays: &[f64]) -> f64 {
         let rates: Vec<f64> = (0..delays.len() - 1).map(|gap| 1.2_f64.powi(gap as i32)).collect();
         let gaps: Vec<f64> = rates.iter().map(|rate| 1.0 / rate).collect();
-        estimate(delays, &gaps, &rates).unwrap()
+        estimate(delays, &gaps, &rates, 0.1).unwrap()
     }
 
     /// N packets, whose delays rise for good from packet `turn` on.
@@ -108,8 +111,15 @@ mod tests {
     }
 
     #[test]
+    fn what_drifts_does_not_rise() {
+        let drifting = |steps: (f64, f64)| steps.0 + 0.09 * steps.1;
+        let drift: Vec<f64> = rising_from(15).into_iter().zip((0..).map(f64::from)).map(drifting).collect();
+        assert!((chirp(&drift) - chirp(&rising_from(15))).abs() < 1e-9);
+    }
+
+    #[test]
     fn delays_that_never_rise_give_the_last_rate() {
         assert!((chirp(&[1.0; 20]) - 1.2_f64.powi(18)).abs() < 1e-9);
-        assert_eq!(estimate(&[1.0], &[], &[]), None);
+        assert_eq!(estimate(&[1.0], &[], &[], 0.1), None);
     }
 }

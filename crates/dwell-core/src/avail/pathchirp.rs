@@ -146,7 +146,7 @@ impl Method for Pathchirp {
         let gaps: Vec<f64> = passed.windows(2).map(|two| two[1].sent - two[0].sent).collect();
         let bits = occupied(observation.fates[0].packet.size);
         let rates: Vec<f64> = gaps.iter().map(|gap| bits * 1e9 / gap.max(1.0)).collect();
-        self.estimates.extend(estimate(&delays, &gaps, &rates));
+        self.estimates.extend(estimate(&delays, &gaps, &rates, self.facts.resolution.as_f64()));
         self.lasting = gaps.iter().sum();
     }
 

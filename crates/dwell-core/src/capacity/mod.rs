@@ -25,13 +25,11 @@ pub use shaper_probe::ShaperProbe;
 pub use spared::SparedRuns;
 
 use crate::avail::stream::{occupied, shape, vantage};
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::gap;
 use crate::report::{Finding, Unit};
 use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD, Nanos};
-
-/// By how much two clocks may run at different rates without anybody knowing.
-const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// A rate that pairs of full packets told, with what the receiver's clock leaves open: its tick, and its own rate.
 fn by_a_clock(value: f64, low: f64, high: f64, facts: &PathFacts) -> Finding {

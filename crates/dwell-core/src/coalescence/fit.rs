@@ -10,6 +10,7 @@
 use super::Behaviour;
 use super::replies::{Replies, one_by_one};
 use super::scatter::{Deviation, Scatter};
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::histogram::half_sample_mode;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile, quantile_interval, sorted};
@@ -66,9 +67,6 @@ const PROFILE: f64 = 1.92;
 const LEAST_SEEN: usize = 5;
 /// Numbers of empty polls that are told apart; more behave as the last in any train that is sent.
 const POLLS: [u32; 5] = [2, 3, 4, 6, 12];
-
-/// By how much a free-running clock's rate may be off.
-pub(super) const CLOCK_RATE_DOUBT: f64 = 2e-4;
 /// What a kernel takes from packet to packet.
 const STEP: f64 = 3_000.0;
 /// Packets that are handed on together are stamped within this share of a period, or they were not.

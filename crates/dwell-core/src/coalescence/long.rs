@@ -1,6 +1,6 @@
 //! Long, dense trains: what a NIC does at a high packet rate.
 
-use super::fit::CLOCK_RATE_DOUBT;
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::Estimate;
 use crate::stats::quantile::{mad, quantile, quantile_interval, sorted};
 

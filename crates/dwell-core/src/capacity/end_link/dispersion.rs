@@ -1,10 +1,8 @@
 //! Gaps between packets of one size, and what they say of a link.
 
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::Estimate;
 use crate::unit::{Bytes, INTER_FRAME_GAP};
-
-/// Share by which two hosts' clocks may run at different rates without anybody knowing: twice a common crystal's.
-const CLOCK_RATE_DOUBT: f64 = 200e-6;
 
 /// The gap that packets of one size keep.
 #[derive(Copy, Clone, Debug, PartialEq)]

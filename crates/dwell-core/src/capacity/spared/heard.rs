@@ -7,7 +7,7 @@ use super::runs::{LUMPY, lump, pace};
 use super::verdict::{narrow_link, no_less, rates_told};
 use crate::avail::chance::exponential;
 use crate::avail::stream::occupied;
-use crate::capacity::CLOCK_RATE_DOUBT;
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::coalescence::{Coalescence, Kind};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit};

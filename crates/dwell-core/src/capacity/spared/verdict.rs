@@ -5,7 +5,7 @@ use super::rounds::{SLOWER, SURE};
 use super::runs::{LUMPY, Runs, lump, pace};
 use super::{SparedRuns, WIDE};
 use crate::avail::stream::occupied;
-use crate::capacity::CLOCK_RATE_DOUBT;
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::{mean, quantile, standard_deviation};

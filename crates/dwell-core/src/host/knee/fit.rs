@@ -1,6 +1,7 @@
 //! From pairs to the break: clocks made even, regimes told apart, D from their border, A of every heading packet.
 
 use crate::clock;
+use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::Estimate;
 use crate::stats::histogram::half_sample_mode;
 use crate::stats::quantile::{densest, mad, median, quantile, quantile_interval, quantile_of_sorted, sorted};
@@ -358,9 +359,6 @@ fn read_off(order: &[Even], waits: impl Fn(&Even) -> bool + Copy, delay: Estimat
         delay,
     }
 }
-
-/// By how much a free-running clock's rate may be off.
-const CLOCK_RATE_DOUBT: f64 = 2e-4;
 
 /// The longest turn-round that is reckoned with. A packet that comes after the stamp and before the next read finds
 /// the program awake, so the break lies later than A by the time between those two. It is a part of S, and S tells
