@@ -70,6 +70,20 @@ fn pathload_tells_a_range() {
 }
 
 #[test]
+fn pathload_claims_no_more_than_the_sender_makes() {
+    // The tight link is the sender's own: no stream gets there that is too fast for it.
+    let text =
+        "name = 'own'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '10 Gb/s'\npropagation = '1 ms'\n";
+    let scenario = Scenario::parse("own.toml", text).unwrap();
+    let facts = SimPath::new(&scenario, 0).facts();
+    let (report, effort) = measured(&mut Pathload::new(Default::default(), &facts), &scenario, 1);
+    let finding = report.finding(Quantity::AvailableBandwidth);
+    let Finding::Bound { bound, side: Side::Lower, reason, .. } = &finding else { panic!("{finding:?}") };
+    assert!((0.8e9..=1.001e9).contains(bound) && reason.contains("sender"), "{bound}: {reason}");
+    assert!(effort.packets < 8_000, "{effort:?}");
+}
+
+#[test]
 fn clocks_that_drift_are_no_queue() {
     let text = "name = 'drift'\n\
          [[links]]\nrate = '1 Gb/s'\n\

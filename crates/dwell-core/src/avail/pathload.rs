@@ -10,6 +10,7 @@ use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, stream};
 use super::trend::{Trend, trend};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::quantile::median;
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -55,6 +56,10 @@ const HIGH_LOSS: f64 = 0.1;
 /// Two streams with more loss than that end it too.
 const MODERATE_LOSS: f64 = 0.03;
 
+/// A fleet whose streams left at less of the rate under question tells of the rate at which they left, and is the last one: no faster
+/// ones can be made.
+const KEPT_UP: f64 = 0.9;
+
 /// Packets of the train that shows the asymptotic dispersion rate, from which the search starts.
 const FIRST_TRAIN: usize = 50;
 
@@ -70,6 +75,10 @@ pub struct Pathload {
     /// Of the one after it; `None`: the search is over.
     next_rate: Option<f64>,
     trends: Vec<Trend>,
+    /// At what rates its streams left.
+    left: Vec<f64>,
+    /// The sender makes no faster streams.
+    fastest: Option<f64>,
     losses: Vec<f64>,
     fleets: usize,
     lasting: Nanos,
@@ -91,6 +100,8 @@ impl Pathload {
             rate: 0.0,
             next_rate: None,
             trends: Vec::new(),
+            left: Vec::new(),
+            fastest: None,
             losses: Vec::new(),
             fleets: 0,
             lasting: Nanos::ZERO,
@@ -142,11 +153,15 @@ impl Method for Pathload {
         }
         if !self.trends.is_empty() {
             let verdict = self.verdict();
+            let left = median(&self.left).filter(|left| *left < KEPT_UP * self.rate);
             self.trends.clear();
             self.losses.clear();
+            self.left.clear();
             if let Some(search) = &mut self.search {
-                search.learn(self.rate, verdict);
-                self.next_rate = search.next();
+                search.learn(left.unwrap_or(self.rate), verdict);
+                // Where slower streams are too fast already, that is all the same.
+                self.fastest = left.filter(|_| search.full.is_none());
+                self.next_rate = search.next().filter(|_| self.fastest.is_none());
             }
         }
         match self.next_rate {
@@ -169,9 +184,10 @@ impl Method for Pathload {
             });
             return;
         }
-        if observation.fates.len() != self.config.packets || shape(observation).is_none() {
+        let Some((size, _)) = shape(observation).filter(|_| observation.fates.len() == self.config.packets)
+        else {
             return;
-        }
+        };
         let passed = passed(observation);
         let delays: Vec<f64> = passed.iter().map(super::stream::Passed::delay).collect();
         if super::stream::vantage(observation) == Vantage::Application {
@@ -179,8 +195,11 @@ impl Method for Pathload {
         }
         self.losses.push(loss(observation));
         self.trends.push(trend(&delays));
-        let last = passed.last().map_or(0.0, |last| last.sent);
-        self.lasting = self.lasting.max(Nanos::from_f64(last));
+        if let [first, .., last] = passed.as_slice() {
+            let gaps = (last.number - first.number) as f64;
+            self.left.push(gaps * occupied(size) * 1e9 / last.sent.max(1.0));
+            self.lasting = self.lasting.max(Nanos::from_f64(last.sent));
+        }
     }
 
     fn report(&self) -> Report {
@@ -192,11 +211,18 @@ impl Method for Pathload {
                     let centre = f64::midpoint(search.free, full);
                     Finding::value(centre, search.free, full, Unit::Bps)
                 }
-                None => Finding::at_least(
-                    search.free,
-                    Unit::Bps,
-                    format!("no rate up to {} was too much", bit_rate(self.rate)),
-                ),
+                None => {
+                    let why = match self.fastest {
+                        Some(left) => {
+                            let (left, asked) = (bit_rate(left), bit_rate(self.rate));
+                            format!(
+                                "the sender is the limit: of {asked} asked for its streams left at {left}"
+                            )
+                        }
+                        None => format!("no rate up to {} was too much", bit_rate(self.rate)),
+                    };
+                    Finding::at_least(search.free, Unit::Bps, why)
+                }
             },
         };
         if let Some(search) = &self.search
