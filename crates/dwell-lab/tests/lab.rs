@@ -103,6 +103,20 @@ fn the_scenarios_mtu_is_the_paths() {
 }
 
 #[test]
+fn what_is_said_comes_through_where_large_packets_are_lost() {
+    let scenario = scenario(
+        "name = 'mismatch'\nmtu = '9000 B'\n[[links]]\nrate = '1 Gb/s'\n\
+         [[links]]\nrate = '100 Mb/s'\nmtu = '1500 B'\n",
+    );
+    let Some(lab) = up(&scenario, LabOptions::default()) else { return };
+    let mut path = lab.connect().unwrap();
+    assert_eq!(path.facts().max_size, Bytes(1526));
+    // What is reported of so many packets fills many segments.
+    let passages = carry(&mut path, &Train::burst(LARGE, 40), 5, Nanos::from_millis(3));
+    assert_eq!(delays(&passages).len(), 200);
+}
+
+#[test]
 fn two_labs_run_at_once() {
     let scenario = scenario("name = 'twin'\n[[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\n");
     let Some(first) = up(&scenario, LabOptions::default()) else { return };

@@ -1,4 +1,5 @@
-//! Connects from where it is told to: a host may measure on one network and report on another.
+//! Connects from where it is told to, for a host may measure on one network and report on another; and so that what is
+//! said comes through wherever small packets do.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -40,28 +41,37 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Connects, from `origin` where one is given.
+/// Bytes of a segment, at most: what every path of IPv6 carries (1,280, RFC 8200, section 5) less its header and TCP's. Routers may
+/// drop what is too large and say nothing; then the first frame that fills a larger segment is never heard.
+const MOST_SEGMENT: u32 = 1_280 - 40 - 20;
+
+/// Connects, from `origin` where one is given. Neither end sends segments that a path may be too narrow for.
 ///
 /// # Errors
 /// When nobody answers within `patience`, or the origin cannot be had.
 pub fn dial(to: SocketAddr, origin: Option<&Origin>, patience: Duration) -> io::Result<TcpStream> {
-    let Some(origin) = origin else { return TcpStream::connect_timeout(&to, patience) };
     let family = if to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(family, SockType::Stream, flags, None)?;
+    setsockopt(&socket, sockopt::TcpMaxSeg, &MOST_SEGMENT)?;
     match origin {
-        Origin::Address(address) => {
+        Some(Origin::Address(address)) => {
             bind(socket.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(*address, 0)))?;
         }
-        Origin::Interface(name) => setsockopt(&socket, sockopt::BindToDevice, &OsString::from(name))?,
+        Some(Origin::Interface(name)) => setsockopt(&socket, sockopt::BindToDevice, &OsString::from(name))?,
+        None => {}
     }
     match connect(socket.as_raw_fd(), &SockaddrStorage::from(to)) {
         Ok(()) | Err(Errno::EINPROGRESS) => {}
         Err(error) => return Err(error.into()),
     }
     let patience = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
-    if poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)], patience)? == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
+    loop {
+        match poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)], patience) {
+            Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
+            Err(Errno::EINTR) => {}
+            other => break other.map(drop)?,
+        }
     }
     let stream = TcpStream::from(socket);
     if let Some(error) = stream.take_error()? {
@@ -74,7 +84,20 @@ pub fn dial(to: SocketAddr, origin: Option<&Origin>, patience: Duration) -> io::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::socket::getsockopt;
     use std::net::TcpListener;
+
+    #[test]
+    fn no_segment_is_longer_than_any_path_carries() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = dial(listener.local_addr().unwrap(), None, Duration::from_secs(1)).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        for end in [&stream, &accepted] {
+            // That of the loopback has 65,483 bytes.
+            let most = getsockopt(end, sockopt::TcpMaxSeg).unwrap();
+            assert!((500..=MOST_SEGMENT).contains(&most), "{most}");
+        }
+    }
 
     #[test]
     fn a_connection_comes_from_where_it_was_told_to() {

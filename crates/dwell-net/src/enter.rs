@@ -1,6 +1,7 @@
 //! How a session with an agent begins: a connection, the handshake, and what the agent allows.
 
 use crate::channel::{Channel, ChannelError};
+use crate::dial::dial;
 use crate::live::ConnectConfig;
 use crate::live_error::ConnectError;
 use crate::protocol::{Reply, Welcome};
@@ -51,7 +52,7 @@ fn reach(config: &ConnectConfig) -> Result<(TcpStream, SocketAddr), ConnectError
         (host, config.port).to_socket_addrs().map_err(unknown)?.map(canonical).collect();
     let mut last = unknown(io::Error::other("it has no address"));
     for address in addresses {
-        match TcpStream::connect_timeout(&address, config.patience) {
+        match dial(address, None, config.patience) {
             Ok(stream) => return Ok((stream, address)),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 last = ConnectError::NoAgent { address };
