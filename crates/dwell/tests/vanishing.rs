@@ -85,7 +85,7 @@ impl Drop for Pair {
 #[test]
 fn an_agent_that_dies_midway_is_said_on_one_line() {
     let cases: [&[&str]; 6] = [
-        &["avail", "127.0.0.1", "--method", "pathload"],
+        &["avail", "127.0.0.1", "--method", "bart"],
         &["capacity", "127.0.0.1", "--method", "pathrate"],
         &["path", "127.0.0.1"],
         &["throughput", "127.0.0.1", "--seconds", "20"],
