@@ -64,7 +64,7 @@ fn alone(rate: Option<BitRate>, share: f64) -> Option<f64> {
 }
 
 impl Reading {
-    /// What the link that carries the least does carry, token buckets and all; `None`: no link is limited.
+    /// What the narrowest link carries, by its token bucket where that is slower; `None`: no link is limited.
     #[must_use]
     pub fn narrow_link(&self) -> Option<BitRate> {
         let least = self.links.iter().filter_map(|link| alone(link.rate, link.share)).min_by(f64::total_cmp);

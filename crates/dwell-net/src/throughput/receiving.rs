@@ -26,7 +26,8 @@ const CLOSE_LOOK: Nanos = Nanos::from_millis(10);
 const UNLIMITED: libc::c_int = 1 << 30;
 
 /// Small packets came, for each connection said whose it is.
-const NO_DATA: &str = "no data came, though the connections were opened: packets as large as the hosts' MTU may be lost on the way";
+const NO_DATA: &str =
+    "no data came, though the connections stand: packets as large as the hosts' MTU may be lost on the way";
 
 /// Reads for as long as was ordered, from the first byte on, and closes, by which the sender learns that it is over. `spin`:
 /// how long the program is busy after each read, for testbeds.
@@ -119,9 +120,10 @@ fn watch_receiving(
 ) -> io::Result<Vec<ReceiverSample>> {
     let arrived = clock::monotonic();
     while first.load(Ordering::Relaxed) == i64::MAX {
-        if clock::monotonic() - arrived > STALL
-            || progress.iter().all(|one| one.ended.load(Ordering::Relaxed))
-        {
+        if progress.iter().all(|one| one.ended.load(Ordering::Relaxed)) {
+            return Err(io::Error::new(ErrorKind::TimedOut, "no data came before the connections ended"));
+        }
+        if clock::monotonic() - arrived > STALL {
             return Err(io::Error::new(ErrorKind::TimedOut, NO_DATA));
         }
         std::thread::sleep(Duration::from_millis(1));

@@ -44,9 +44,13 @@ impl Truths {
                 let Truth { isn_client, syn_data, .. } = self.truths[**case];
                 one.isn.is_none_or(|isn| isn == isn_client || isn == isn_client.wrapping_add(syn_data))
             };
-            // argus tells another number where the client's is the greatest but one: then its ends tell whose it is.
             let by_number: Vec<usize> = cases.iter().filter(named).copied().collect();
-            let cases = if by_number.is_empty() { cases.to_vec() } else { by_number };
+            // argus tells another number where the client's is the greatest but one: there its ends tell whose it is. Nowhere else.
+            let is_misnamed = |case: &&usize| self.truths[**case].isn_client == u32::MAX - 1;
+            let cases: Vec<usize> = match by_number.is_empty() {
+                true => cases.iter().filter(is_misnamed).copied().collect(),
+                false => by_number,
+            };
             for half in 0..3 {
                 let Some(value) = one.halves[half] else { continue };
                 let near = |other: &Nanos| (*other - value).abs() <= one.tolerance;
