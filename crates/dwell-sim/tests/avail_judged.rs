@@ -153,6 +153,30 @@ fn late_senders(loads: &[u32]) -> Vec<Case> {
     cases
 }
 
+/// Token buckets that pass all short trains, on links that are much faster: shapers and policers of an eighth and of half of the link, with
+/// and without traffic of others through them. Errors are shares of the bucket's rate.
+fn behind_buckets() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (mbps, depth) in [(200.0, 48), (1e3, 64), (1e3, 512), (1e4, 512)] {
+        for (kind, part) in [("shaper", 8.0), ("shaper", 2.0), ("policer", 8.0), ("policer", 2.0)] {
+            for (traffic, load) in [("constant", 0.0), ("poisson", 0.2), ("poisson", 0.6)] {
+                let rate = mbps / part;
+                let bucket = format!(
+                    "{}{kind} = {{ rate = '{} kb/s', burst = '{depth} KiB' }}\n",
+                    link(mbps, "", 0, 0),
+                    rate * 1e3
+                );
+                let load = (load / part * 100.0) as u32;
+                let cross = link(mbps, traffic, 1526, load).split_off(link(mbps, "", 0, 0).len());
+                let fast = link(4e4, "", 0, 0);
+                let name = format!("{kind} of {rate} Mb/s, {depth} KiB, on {mbps} Mb/s with {load} %");
+                cases.push(Case::new(name, &format!("{fast}{bucket}{cross}{fast}"), rate));
+            }
+        }
+    }
+    cases
+}
+
 /// What became of all runs of a group.
 #[derive(Default)]
 struct Judged {
@@ -267,6 +291,13 @@ fn nothing_is_far_off_without_a_warning() {
 }
 
 #[test]
+fn a_token_bucket_that_passes_all_short_trains_is_told() {
+    let judged = judge("buckets", &behind_buckets(), 0..2);
+    assert!(median(&judged.errors).unwrap() < 0.03 && judged.worst_unwarned() < 0.25);
+    assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
+}
+
+#[test]
 fn what_a_sender_is_late_is_no_load() {
     let idle = judge("late senders, idle", &late_senders(&[0]), 0..10);
     assert!(median(&idle.errors).unwrap() < 0.005);
@@ -318,6 +349,12 @@ fn all_of_late_senders() {
     judge("LATE SENDERS", &late_senders(&[0, 10, 30, 50, 70, 90]), 0..20);
 }
 
+#[test]
+#[ignore = "figures of the book"]
+fn all_behind_buckets() {
+    judge("BUCKETS", &behind_buckets(), 0..20);
+}
+
 /// By these seeds nothing was chosen.
 #[test]
 #[ignore = "figures of the book"]
@@ -329,6 +366,7 @@ fn all_but_one_link_by_other_seeds() {
         ("SEVERAL", several_links()),
         ("TIGHT ELSEWHERE", tight_elsewhere()),
         ("LATE SENDERS", late_senders(&[0, 10, 30, 50, 70, 90])),
+        ("BUCKETS", behind_buckets()),
     ] {
         judge(&format!("{group}, OTHER SEEDS"), &cases, 30_000..30_020);
     }

@@ -6,7 +6,7 @@ use crate::stats::quantile::{mean, median, quantile_of_sorted, sorted};
 use crate::unit::Bytes;
 
 /// A rate is taken of so many packets.
-const WINDOW: usize = 4;
+pub(crate) const WINDOW: usize = 4;
 
 /// So many rates at least lie on either side of a fall.
 const BESIDE: usize = 4;
@@ -40,7 +40,7 @@ pub(crate) struct Fall {
     /// After it.
     pub(crate) after: f64,
     /// Packets that passed before it.
-    pub(super) passed: f64,
+    pub(crate) passed: f64,
     /// What is too much is dropped, and nothing waits.
     pub(crate) drops: bool,
 }
@@ -64,6 +64,16 @@ impl Fall {
             "the first packets of a burst pass faster than all that follow"
         }
     }
+}
+
+/// Whether bursts fell at one place, within a factor of `place`, and to one rate, within a factor of `rate`: a bucket empties at the same
+/// place each time, and the traffic of others does not.
+pub(crate) fn alike(falls: &[Fall], place: f64, rate: f64) -> bool {
+    let within = |figure: fn(&Fall) -> f64, factor: f64| {
+        let figures = sorted(&falls.iter().map(figure).collect::<Vec<_>>());
+        figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
+    };
+    within(|fall| fall.passed, place) && within(|fall| fall.after, rate)
 }
 
 /// The fall of the rate within a burst, if there is one that lasts.

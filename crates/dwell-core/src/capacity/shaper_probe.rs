@@ -12,7 +12,7 @@
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
-use super::fall::{FASTER, Fall, GAMMA, fall};
+use super::fall::{FASTER, Fall, GAMMA, alike, fall};
 use crate::avail::stream::{loss, occupied, passed, vantage};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
@@ -45,8 +45,8 @@ const LONGER: usize = 4;
 /// The length that showed a fall is sent so often.
 const AGAIN: usize = 3;
 
-/// All of those show a fall, at places no further apart than this share, to rates no further apart than gamma.
-const SAME: f64 = 0.3;
+/// All of those show a fall, at places no further apart than by this factor, to rates no further apart than by gamma.
+const PLACE: f64 = 1.3;
 
 /// The method.
 #[derive(Clone, Debug)]
@@ -92,13 +92,7 @@ impl ShaperProbe {
 
     /// Whether all bursts of this length fell alike.
     fn alike(&self) -> bool {
-        let within = |figure: fn(&Fall) -> f64, factor: f64| {
-            let figures = sorted(&self.falls.iter().map(figure).collect::<Vec<_>>());
-            figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
-        };
-        self.falls.len() == AGAIN
-            && within(|fall| fall.passed, 1.0 + SAME)
-            && within(|fall| fall.after, GAMMA)
+        self.falls.len() == AGAIN && alike(&self.falls, PLACE, GAMMA)
     }
 
     /// A figure of the falls that were seen: the median, with the least and the greatest around it.

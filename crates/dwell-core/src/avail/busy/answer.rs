@@ -1,11 +1,14 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
+use super::bucket::Bucket;
 use super::line::Line;
 use super::unparted::Another;
 use super::waiting::{allowed, longer, waited};
+use crate::capacity::fall::Fall;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
+use crate::stats::Estimate;
 use crate::stats::quantile::median;
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
@@ -30,6 +33,11 @@ const IDLE: f64 = 0.1;
 
 impl Busy {
     pub(super) fn answer(&self) -> Report {
+        if let Some((bucket, fall)) =
+            self.bucket.as_ref().and_then(|bucket| bucket.fallen().map(|fall| (bucket, fall)))
+        {
+            return self.behind(bucket, fall);
+        }
         let mut report = Report::new(Self::NAME, self.vantage);
         for (count, what) in
             [(self.lost, "lost packets"), (self.disordered, "came in another order than they were sent in")]
@@ -123,13 +131,18 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
+        if self.bucket.as_ref().is_some_and(Bucket::fell_once) {
+            report.warnings.push(String::from(
+                "a long train at what seems free came slower from some packet on, and the next did not alike: traffic of others, or a token bucket",
+            ));
+        }
         let (limit, why) = if self.unsure().is_some_and(|unsure| unsure > UNSTABLE) {
             let why = "the traffic of others varies so much that trains differ by more than half of the link";
             (Limit::Unstable, why.to_owned())
         } else {
             let longest = self.sending.most();
             let why = format!(
-                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, would not show"
+                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show"
             );
             (Limit::Link, why)
         };
@@ -148,6 +161,39 @@ impl Busy {
                     Unit::Bps,
                 ),
             )
+    }
+
+    /// What is free of a token bucket that a long train emptied.
+    fn behind(&self, bucket: &Bucket, fall: Fall) -> Report {
+        let bits = self.sending.bits() * 1e9;
+        let watched = bucket.watched;
+        let why = format!(
+            "{} (some {:.0} of them, at {:.1} Mb/s)",
+            fall.reason(),
+            fall.passed,
+            bits / fall.before / 1e6
+        );
+        let report = Report::new(Self::NAME, self.vantage)
+            .with(Quantity::AveragingTime, Finding::nanos(watched, watched, watched))
+            .limited(Limit::TokenBucket, why.clone());
+        let Some(line) = bucket.line() else {
+            let why = format!("{why}: what is free is no more than the rate of that bucket");
+            let token = Finding::at_most(bits * bucket.through(), Unit::Bps, why);
+            return report.with(Quantity::AvailableBandwidth, token);
+        };
+        let rate = |of: Estimate| Finding::value(bits * of.value, bits * of.low, bits * of.high, Unit::Bps);
+        let own = line.own;
+        let token = Estimate { value: 1.0 / own.value, low: 1.0 / own.high, high: 1.0 / own.low };
+        let size = self.sending.size.0 as f64;
+        let report =
+            report.with(Quantity::AvailableBandwidth, rate(line.free)).with(Quantity::TokenRate, rate(token));
+        match bucket.depth(line.free.value) {
+            Some(Estimate { value, low, high }) => report.with(
+                Quantity::BucketDepth,
+                Finding::value(size * value, size * low, size * high, Unit::Bytes),
+            ),
+            None => report,
+        }
     }
 
     /// What shows that the narrow link's load is not all there is: packets that wait longer than it explains, or bursts that come as it

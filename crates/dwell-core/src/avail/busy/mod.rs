@@ -14,6 +14,7 @@
 
 mod answer;
 mod belief;
+mod bucket;
 mod deep;
 mod late;
 mod line;
@@ -33,6 +34,7 @@ use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
+use bucket::Bucket;
 use deep::Deep;
 use round::Round;
 use samples::Samples;
@@ -46,6 +48,8 @@ pub struct Config {
     pub packets: usize,
     /// What may be sent beyond them, as a share of what the narrow link carries while the measurement lasts.
     pub share: f64,
+    /// All that may be sent, as such a share, where that leaves room for a train that looks for a token bucket.
+    pub most: f64,
     /// How long a measurement takes, on links that are not slow.
     pub lasting: Nanos,
     /// Seed of the pauses.
@@ -62,7 +66,7 @@ impl Config {
 impl Default for Config {
     /// 300 packets in a second at 100 Mb/s.
     fn default() -> Self {
-        Self { packets: 300, share: 0.015, lasting: Nanos::from_millis(1_000), seed: 10 }
+        Self { packets: 300, share: 0.015, most: 0.02, lasting: Nanos::from_millis(1_000), seed: 10 }
     }
 }
 
@@ -79,6 +83,8 @@ pub struct Busy {
     planned: Option<usize>,
     again: bool,
     deep: Deep,
+    /// Of the long trains at what seems free, where there were any.
+    bucket: Option<Bucket>,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
@@ -102,6 +108,7 @@ impl Busy {
             planned: None,
             again: false,
             deep: Deep::default(),
+            bucket: None,
             lost: 0,
             disordered: 0,
             seen: 0,
@@ -122,6 +129,11 @@ impl Method for Busy {
         let passed = passed(observation);
         if self.round == Round::Deep {
             self.deep.see(observation);
+        }
+        if let (Round::Bucket, Some(bucket)) = (self.round, &mut self.bucket) {
+            bucket.see(&passed);
+            self.lost += usize::from(bucket.fallen().is_none() && passed.len() < observation.fates.len());
+            return;
         }
         if spacings(observation).is_none()
             && !(passed.len() == observation.fates.len() && sample::at_once(&passed))
@@ -155,7 +167,7 @@ impl Method for Busy {
                 self.samples.near.resize(step, Vec::new());
                 self.samples.near[step - 1].extend(behind);
             }
-            Round::Deep | Round::Over => (),
+            Round::Deep | Round::Bucket | Round::Over => (),
         }
     }
 

@@ -1,10 +1,12 @@
 //! What is sent, and in which order.
 
 use super::Busy;
+use super::bucket::Bucket;
 use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::train::Departure;
+use crate::unit::Nanos;
 
 /// Packets of each burst of the first round, and how many bursts.
 pub(super) const BURST: usize = 11;
@@ -42,6 +44,13 @@ const NOTHING: f64 = 0.02;
 /// The long burst has at least so many packets.
 const DEEP: usize = 64;
 
+/// A long train at what seems free has at least so many packets and at most so many; before it a token bucket has so long to fill where there is time for
+/// that, and all is over in so many times what a measurement should take.
+const LONG: usize = 96;
+const LONGEST_LONG: usize = 4_096;
+const FILLING: Nanos = Nanos::from_millis(500);
+const LASTING: i64 = 2;
+
 /// One in so many trains that loses packets is no accident.
 const LOSSY: usize = 4;
 
@@ -61,6 +70,8 @@ pub(super) enum Round {
     Nearer(usize),
     /// Trains at the least that seems free, and where these were held up, at rates of a search.
     Test,
+    /// A long train at the least that seems free, where there is room for one, and others where its rate fell.
+    Bucket,
     /// Enough is known.
     Over,
 }
@@ -129,7 +140,10 @@ impl Busy {
             }
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
             // A burst holds up trains of any rate: they test nothing.
-            Round::Nearer(_) | Round::More(_) if self.samples.differ() => end,
+            Round::Nearer(_) | Round::More(_) if self.samples.differ() => match self.samples.line() {
+                Some(line) if self.elsewhere(&line).is_none() => self.long(line.free.low),
+                _ => end,
+            },
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(_)) if self.elsewhere(&line).is_some() => self.search(),
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
@@ -139,13 +153,40 @@ impl Busy {
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
                     // The test's trains waited as well.
-                    Some(true) if self.elsewhere(&line).is_none() => end,
+                    Some(true) if self.elsewhere(&line).is_none() => self.long(line.free.low),
                     Some(_) => self.search(),
                     None => self.test(line.free.low, DOUBTED),
                 },
                 None => end,
             },
+            Round::Bucket => self.emptied(LEAST_PAUSE),
             Round::Over => end,
+        }
+    }
+
+    /// A long train at `rate`, which a token bucket may have passed that is deeper than all trains so far: of the packets that are left, and
+    /// after a pause that leaves enough of them.
+    fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
+        let end = (Round::Over, None);
+        let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
+        let (sent, span) = (self.sending.packets, self.sending.span);
+        let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
+        let left = self.config.lasting * LASTING - span;
+        let pause = (lasting(sent + LONG) - span).max(FILLING.min(left)).max(LEAST_PAUSE);
+        if pause > left {
+            return end;
+        }
+        let room = (self.config.most * (span + pause).as_f64() / pace) as usize;
+        self.bucket = Some(Bucket::new(1.0 / rate, (room - sent).min(LONGEST_LONG)));
+        self.emptied(pause)
+    }
+
+    /// The next train that looks for such a bucket.
+    fn emptied(&mut self, pause: Nanos) -> (Round, Option<Vec<Departure>>) {
+        let next = self.bucket.as_mut().and_then(|bucket| bucket.next(self.sending.size));
+        match next {
+            Some((train, drained)) => (Round::Bucket, Some(self.sending.beside(train, pause.max(drained)))),
+            None => (Round::Over, None),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::unit::{Bytes, Nanos};
 /// Makes trains, and counts them.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
-    size: Bytes,
+    pub(super) size: Bytes,
     chance: Indices,
     /// Packets so far.
     pub(super) packets: usize,
@@ -76,6 +76,12 @@ impl Sending {
     pub(super) fn tests(&mut self, gap: f64, packets: usize, count: usize, plan: &Plan) -> Vec<Departure> {
         let train = stream(self.size, Nanos::from_f64(gap), packets);
         self.departures(&train, count, plan.pause, plan.drained(&train))
+    }
+
+    /// One train that is no part of what the answer is an average of.
+    pub(super) fn beside(&mut self, train: Train, pause: Nanos) -> Vec<Departure> {
+        self.longest = self.longest.max(train.packets.len());
+        vec![Departure { pause, train }]
     }
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
