@@ -131,10 +131,10 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
-        if self.bucket.as_ref().is_some_and(Bucket::fell_once) {
-            report.warnings.push(String::from(
-                "a long train at what seems free came slower from some packet on, and the next did not alike: traffic of others, or a token bucket",
-            ));
+        if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt) {
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
+                .limited(Limit::Unstable, why);
         }
         let (limit, why) = if self.unsure().is_some_and(|unsure| unsure > UNSTABLE) {
             let why = "the traffic of others varies so much that trains differ by more than half of the link";
