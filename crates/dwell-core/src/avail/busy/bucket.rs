@@ -29,7 +29,7 @@ const TAILS: [usize; 3] = [100, 400, 400];
 const FULL: f64 = 0.85;
 const OVERLOAD: f64 = 1.1;
 
-/// Where the first come no more than so many times as far apart as they were sent, it was no bucket.
+/// What comes less than so many times as far apart as it was sent was not held up by an empty bucket.
 const HELD: f64 = 1.05;
 
 /// A long train that loses one packet in so many did so by no chance.
@@ -61,8 +61,10 @@ pub(super) struct Bucket {
     emptied: Vec<Sample>,
     /// How long these were sent for, nanoseconds.
     pub(super) watched: f64,
-    /// What fell once was no bucket.
+    /// What fell alike was no bucket.
     refuted: bool,
+    /// The second long train came as it was sent: what made the first fall was traffic of others.
+    cleared: bool,
     /// A long train lost too much for chance.
     lossy: bool,
 }
@@ -79,6 +81,7 @@ impl Bucket {
             watched: 0.0,
             refuted: false,
             lossy: false,
+            cleared: false,
         }
     }
 
@@ -100,7 +103,11 @@ impl Bucket {
         if self.sent <= ALIKE {
             let sent = passed.last().map_or(self.packets, |last| last.number + 1);
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
-            let Some(fall) = fall(passed) else { return };
+            let Some(fall) = fall(passed) else {
+                let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
+                self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
+                return;
+            };
             let emptied = self.watch(passed.get(fall.passed as usize + MARGIN..).unwrap_or_default());
             // Single windows hold one packet of others or none: all together tell the rate better than their median.
             let outputs: Vec<f64> = emptied.iter().map(|sample| sample.output).collect();
@@ -132,7 +139,7 @@ impl Bucket {
 
     /// Why what seems free may not be: a long train at it did not come as it was sent. `None` also where it is known why.
     pub(super) fn doubt(&self) -> Option<&'static str> {
-        match (self.fallen(), self.falls.is_empty(), self.lossy) {
+        match (self.fallen(), self.falls.is_empty() || self.cleared, self.lossy) {
             (None, false, _) => Some(
                 "a long train at what seems free came slower from some packet on, and the next did not alike: a token bucket, or traffic of others",
             ),
@@ -289,13 +296,19 @@ mod tests {
 
     #[test]
     fn what_falls_once_is_no_bucket() {
-        let mut trains = 0;
-        let told = run(600, |train| {
-            trains += 1;
-            bucket(train, if trains == 1 { 4.0 * GAP } else { 0.9 * GAP }, 0.0, false)
-        });
-        assert_eq!((told.sent, told.fallen()), (2, None));
-        assert!(told.doubt().unwrap().contains("slower"));
+        let told = |second: f64| {
+            let mut trains = 0;
+            run(600, |train| {
+                trains += 1;
+                bucket(train, if trains == 1 { 4.0 * GAP } else { second * GAP }, 0.0, false)
+            })
+        };
+        let passed = told(0.9);
+        assert_eq!((passed.sent, passed.fallen(), passed.doubt()), (2, None, None));
+        // The second was held up as well, but otherwise.
+        let held = told(1.6);
+        assert_eq!((held.sent, held.fallen()), (2, None));
+        assert!(held.doubt().unwrap().contains("slower"));
     }
 
     #[test]

@@ -165,17 +165,18 @@ impl Busy {
     }
 
     /// A long train at `rate`, which a token bucket may have passed that is deeper than all trains so far: of the packets that are left, and
-    /// after a pause that leaves enough of them.
+    /// after a pause that leaves enough of them, unless that takes too long.
     fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
         let (sent, span) = (self.sending.packets, self.sending.span);
         let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
-        let left = self.config.lasting * LASTING - span;
-        let pause = (lasting(sent + LONG) - span).max(FILLING.min(left)).max(LEAST_PAUSE);
-        if pause > left {
+        let left = (self.config.lasting * LASTING - span).max(Nanos::ZERO);
+        let needed = lasting(sent + LONG) - span;
+        if needed > left {
             return end;
         }
+        let pause = needed.max(FILLING.min(left)).max(LEAST_PAUSE);
         let room = (self.config.most * (span + pause).as_f64() / pace) as usize;
         self.bucket = Some(Bucket::new(1.0 / rate, (room - sent).min(LONGEST_LONG)));
         self.emptied(pause)
