@@ -24,6 +24,10 @@ const BEHIND: usize = 64;
 /// what is free.
 const TAILS: [usize; 3] = [100, 400, 400];
 
+/// But no more than come in so many nanoseconds, and so many at the least.
+const LASTING: f64 = 1e9;
+const LEAST: usize = 40;
+
 /// The first are so many times as far apart as packets came through; the others, and what else passes, are together so many times what the
 /// bucket gets.
 const FULL: f64 = 0.85;
@@ -54,8 +58,9 @@ pub(super) struct Bucket {
     /// How far apart packets of a long train are, nanoseconds, and how many they are.
     gap: f64,
     packets: usize,
-    /// Trains that were sent.
+    /// Trains that were sent, and packets of the last.
     sent: usize,
+    last: usize,
     falls: Vec<Fall>,
     /// Of packets that came once the bucket was empty.
     emptied: Vec<Sample>,
@@ -76,6 +81,7 @@ impl Bucket {
             gap,
             packets,
             sent: 0,
+            last: 0,
             falls: Vec::new(),
             emptied: Vec::new(),
             watched: 0.0,
@@ -95,6 +101,7 @@ impl Bucket {
             train.packets.extend(self.tail(size, tail)?.packets);
         }
         self.sent += 1;
+        self.last = train.packets.len();
         Some((train, pause))
     }
 
@@ -111,7 +118,8 @@ impl Bucket {
             let emptied = self.watch(passed.get(fall.passed as usize + MARGIN..).unwrap_or_default());
             // Single windows hold one packet of others or none: all together tell the rate better than their median.
             let outputs: Vec<f64> = emptied.iter().map(|sample| sample.output).collect();
-            self.falls.push(Fall { after: mean(&outputs).unwrap_or(fall.after), ..fall });
+            let after = mean(&outputs).filter(|after| *after > fall.before).unwrap_or(fall.after);
+            self.falls.push(Fall { after, ..fall });
         } else {
             let head = self.head().unwrap_or(0);
             let from = passed.iter().position(|packet| packet.number >= head).unwrap_or(passed.len());
@@ -201,13 +209,14 @@ impl Bucket {
         let nearer = |line: Line| line.own.value / (OVERLOAD - line.share.value.clamp(0.0, 1.0));
         let line = line(&[], &self.emptied, None).filter(|_| self.sent > ALIKE);
         let gap = Nanos::from_f64(line.map_or(FULL * after, nearer));
-        Some(stream(size, gap, packets))
+        let timely = (LASTING / after) as usize;
+        Some(stream(size, gap, packets.min(timely.max(LEAST))))
     }
 
     /// How long it takes until what the last train left is gone and the bucket is full.
     fn drained(&self) -> Nanos {
         let Some(fall) = self.falls.last() else { return Nanos::ZERO };
-        Nanos::from_f64((self.packets as f64 + REFILLED * fall.passed) * fall.after)
+        Nanos::from_f64((self.last as f64 + REFILLED * fall.passed) * fall.after)
     }
 }
 
