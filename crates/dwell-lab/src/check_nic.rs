@@ -25,7 +25,8 @@ pub struct NicCheck {
     pub error_p90: Nanos,
     /// Batches of several packets that were to come at once.
     pub batches: usize,
-    /// Packets of the largest of them.
+    /// Packets of the largest of them: those that waited, and the one that then interrupted. A forwarder that was late brings all that is
+    /// overdue at one instant, and then several interrupts follow each other in no time: their packets waited for no other.
     pub largest_batch: usize,
     /// From the first kernel stamp of such a batch to its last.
     pub batch_spread: Option<Spread>,
@@ -59,11 +60,17 @@ impl NicCheck {
             held: against(&seen.iter().map(times).collect::<Vec<_>>())?,
             error_p90: p90(seen.iter().map(|(came, asked)| (*came - asked.handed).abs()))?,
             batches: batches.len(),
-            largest_batch: batches.iter().map(|batch| batch.len()).max().unwrap_or(0),
+            largest_batch: batches.iter().map(|batch| gathered(batch)).max().unwrap_or(0),
             batch_spread: Spread::of(spreads.iter().copied()),
             batch_spread_p90: p90(spreads.iter().copied()),
         })
     }
+}
+
+/// Packets of what was handed over at one instant that waited for each other.
+fn gathered(batch: &[(Nanos, Arrival)]) -> usize {
+    let waited = batch.iter().filter(|(_, asked)| asked.reached < asked.handed).count();
+    waited + usize::from(waited < batch.len())
 }
 
 fn p90(times: impl Iterator<Item = Nanos>) -> Option<Nanos> {
@@ -131,6 +138,19 @@ mod tests {
         assert_eq!(check.held.error.unwrap().median, Nanos(2_000));
         assert_eq!(check.error_p90, Nanos(2_500));
         assert_eq!(NicCheck::of(spec, [].iter()), None);
+    }
+
+    #[test]
+    fn what_a_late_forwarder_brings_at_once_is_no_larger_batch() {
+        // Two wait, and seven that were overdue come at once: three interrupts of three each, at one instant.
+        let reached = [1_000_000, 1_010_000].into_iter().chain([1_020_000; 7]);
+        let mut frames: Vec<Carried> = reached.map(frame).collect();
+        let spec = NicSpec::Hold { period: Nanos(100_000), frames: Some(3) };
+        as_modelled(spec, &mut frames);
+        let shot = Shot { came: Some(Nanos(1_021_000)), ..Shot::default() };
+        let shots: Vec<_> = frames.into_iter().map(|frame| (shot, Some(frame))).collect();
+        let check = NicCheck::of(spec, shots.iter()).unwrap();
+        assert_eq!((check.batches, check.largest_batch), (1, 3));
     }
 
     #[test]

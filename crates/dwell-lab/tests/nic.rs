@@ -170,19 +170,12 @@ fn the_kernels_own_deferral_is_the_scenarios() {
 #[test]
 fn the_check_tells_of_the_nic() {
     let Some(lab) = up(&behind_a_link("{ hold = { period = '125 us', frames = 8 } }")) else { return };
-    // Thirty packets of 72 B back to back take 200 us, so the eighth interrupts before the timer does; on a busy machine
-    // bursts come apart, and fewer batches fill up. Nothing is to be held for longer. No batch is larger, but those that are
-    // handed over late are followed at once by the next, and the stamps then show them as one: two at times, three in some checks,
-    // never so in all.
-    let mut check = lab.check().unwrap();
-    for _ in 1..TRIES {
-        if check.nic.as_ref().is_some_and(|nic| nic.largest_batch > 16) {
-            check = lab.check().unwrap();
-        }
-    }
+    let check = lab.check().unwrap();
     let nic = check.nic.as_ref().unwrap();
     assert_eq!((nic.kind, nic.period), (Kind::Hold, Some(PERIOD)));
-    assert!(nic.batches > 0 && nic.largest_batch <= 16, "{nic:?}");
+    // Thirty packets of 72 B back to back take 200 us, so the eighth interrupts before the timer does; on a busy machine
+    // bursts come apart, and fewer batches fill up. No batch is larger, and nothing is to be held for longer.
+    assert!(nic.batches > 0 && nic.largest_batch <= 8, "{nic:?}");
     assert!(nic.held.asked.unwrap().p75 <= PERIOD, "{nic:?}");
     assert!(check.verdicts.iter().any(|verdict| verdict.condition == "nic"), "{check}");
     assert!(check.to_string().contains("held by the NIC"), "{check}");
