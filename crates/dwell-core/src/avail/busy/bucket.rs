@@ -62,6 +62,8 @@ pub(super) struct Bucket {
     sent: usize,
     last: usize,
     falls: Vec<Fall>,
+    /// How long packets were sent for until a train fell, nanoseconds.
+    filled: Vec<f64>,
     /// Of packets that came once the bucket was empty.
     emptied: Vec<Sample>,
     /// How long these were sent for, nanoseconds.
@@ -83,6 +85,7 @@ impl Bucket {
             sent: 0,
             last: 0,
             falls: Vec::new(),
+            filled: Vec::new(),
             emptied: Vec::new(),
             watched: 0.0,
             refuted: false,
@@ -120,6 +123,8 @@ impl Bucket {
             let outputs: Vec<f64> = emptied.iter().map(|sample| sample.output).collect();
             let after = mean(&outputs).filter(|after| *after > fall.before).unwrap_or(fall.after);
             self.falls.push(Fall { after, ..fall });
+            self.filled
+                .push(passed.get(fall.passed as usize).map_or(fall.passed * self.gap, |packet| packet.sent));
         } else {
             let head = self.head().unwrap_or(0);
             let from = passed.iter().position(|packet| packet.number >= head).unwrap_or(passed.len());
@@ -177,15 +182,13 @@ impl Bucket {
     /// Packets that a bucket held of which so many are free a nanosecond: while those passed that emptied it, more came. Where a train fell is
     /// known to within a window.
     pub(super) fn depth(&self, free: f64) -> Option<Estimate> {
-        let places: Vec<f64> = self.falls.iter().map(|fall| fall.passed).collect();
-        let depth = |passed: f64| passed.max(0.0) * (1.0 - self.gap * free);
-        let least = places.iter().copied().reduce(f64::min)?;
-        let most = places.iter().copied().reduce(f64::max)?;
-        let window = WINDOW as f64;
+        let depth = |(fall, filled): (&Fall, &f64)| fall.passed - free * filled;
+        let depths: Vec<f64> = self.falls.iter().zip(&self.filled).map(depth).collect();
+        let window = WINDOW as f64 * (1.0 - free * self.gap);
         Some(Estimate {
-            value: depth(mean(&places)?),
-            low: depth(least - window),
-            high: depth(most + window),
+            value: mean(&depths)?,
+            low: (depths.iter().copied().reduce(f64::min)? - window).max(0.0),
+            high: depths.iter().copied().reduce(f64::max)? + window,
         })
     }
 

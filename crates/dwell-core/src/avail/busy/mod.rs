@@ -10,7 +10,8 @@
 //! what seems free, at two other spacings, each headed by a few packets back to back that keep the link busy until the
 //! train itself does: the line is known. Last the least that it says is free is put to the test by longer trains, which must
 //! pass as they were sent; where they do not, or where waits and bursts show another loaded link, long trains at several rates
-//! tell together what is free, whatever the tight link carries.
+//! tell together what is free, whatever the tight link carries. And where there is room for
+//! it, a long train at the least that seems free looks for a token bucket that passed all others.
 
 mod answer;
 mod belief;
