@@ -5,6 +5,7 @@ use super::early::{Early, What};
 use super::progress::echo;
 use super::table::{Class, Place};
 use super::{HOLD, Tracker};
+use crate::unit::Nanos;
 
 impl Tracker {
     /// A segment with ACK, without SYN and RST.
@@ -24,13 +25,13 @@ impl Tracker {
             match (class, progress.early.map(|early| early.at)) {
                 (Class::Unanswered, _) => {
                     self.table.at_mut(place).note_skipped(segment);
-                    self.hold(place, third);
+                    self.hold(place, segment.at, third);
                 }
                 // An ACK that was sent before may pass yet, or a SYN/ACK where several are to be expected.
                 (Class::Stray | Class::Answered, _)
                     if third.what != What::Ack || progress.awaits_answer() =>
                 {
-                    self.hold(place, third);
+                    self.hold(place, segment.at, third);
                 }
                 // A SYN/ACK may pass yet. Whichever it is, what was sent first is nearest to the answer.
                 (Class::Held, Some(_)) if progress.awaits_answer() => {
@@ -50,7 +51,7 @@ impl Tracker {
             let (at, acknowledgment) = (segment.at, segment.acknowledgment);
             let server = Early { at, echo: None, acknowledgment, what: What::Server };
             if class == Class::Stray {
-                self.hold(place, server);
+                self.hold(place, at, server);
             } else if progress.early.is_none() {
                 // The client's direction passes here: what it sends next names what it has heard.
                 self.table.at_mut(place).early = Some(server);
@@ -62,14 +63,15 @@ impl Tracker {
         }
     }
 
-    fn hold(&mut self, place: Place, early: Early) {
+    /// Holds it from this segment on, which tells as much as an early one.
+    fn hold(&mut self, place: Place, at: Nanos, early: Early) {
         let progress = self.table.at_mut(place);
         progress.early = Some(early);
         // Where its SYN/ACK has not passed, what the server sends next tells that it was lost.
         if progress.answers.count() > 0 {
             self.table.hear_client_only(place);
         }
-        self.touch(place, early.at, Class::Held);
+        self.touch(place, at, Class::Held);
     }
 
     /// A segment with RST.
@@ -99,7 +101,7 @@ impl Tracker {
         };
         if waits && !is_over {
             progress.flags = handshake.flags;
-            self.hold(place, early);
+            self.hold(place, early.at, early);
         } else {
             self.tell(place, handshake, take);
         }

@@ -49,6 +49,29 @@ fn of_what_waits_for_the_clients_next_segment_the_servers_do_not_matter() {
     assert!(is_pending(&tracker, client(), server()) && !is_pending(&tracker, server(), client()));
 }
 
+/// Where the server went on before the client's first segment passed, as if its ACK had been lost, the ACK was there by then.
+/// Yet it is held from when it passed, or it would wait behind others that are held for longer.
+#[test]
+fn what_is_held_waits_from_when_it_passed() {
+    let mut tracker = Tracker::new(Limits::default());
+    let mut told = Vec::new();
+    let reply = Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 1, ..with_data(ack(1_000), 100) };
+    let other = |segment: Segment| {
+        let of = |one: Endpoint| if one == client() { end(0x0a00_0009, 9) } else { one };
+        Segment { from: of(segment.from), to: of(segment.to), ..segment }
+    };
+    let of_another = [syn(10), syn_ack(310), with_data(ack(50_000), 100)].map(other);
+    let segments = [[syn(0), syn_ack(300), back(reply)], of_another].concat();
+    for segment in segments.iter().chain(&[with_data(ack(100_000), 100)]) {
+        tracker.see(segment, &mut |handshake| told.push(handshake));
+    }
+    for (at, so_many) in [(250_000, 0), (250_001, 1), (300_000, 1), (300_001, 2)] {
+        tracker.pass(us(at), &mut |handshake| told.push(handshake));
+        assert_eq!(told.len(), so_many, "at {at} us");
+    }
+    assert_eq!(told[1].client_half, Half::AtMost(us(700)));
+}
+
 #[test]
 fn what_repeats_a_syn_that_was_forgotten_is_no_first_one() {
     let second = 1_000_000;
@@ -288,6 +311,34 @@ fn any_segment() -> impl Strategy<Value = Segment> {
         )
 }
 
+/// A connection's SYN, or none, and whatever may follow it, milliseconds apart.
+fn any_connection() -> impl Strategy<Value = Vec<Segment>> {
+    let reply = Segment { sequence: ISN_S + 1, acknowledgment: ISN_C + 1, ..back(with_data(ack(0), 100)) };
+    let reset = Segment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..syn_ack(0) };
+    let data = with_data(ack(0), 100);
+    let of_one = vec![syn_ack(0), syn_ack(0), reply, reply, data, data, ack(0), syn(0), reset];
+    let steps = proptest::collection::vec((prop::sample::select(of_one), 0..120_i64), 1..8);
+    (any::<bool>(), 0..100_i64, any::<u16>(), steps).prop_map(|(has_syn, begun, port, steps)| {
+        let of = |one: Endpoint| if one == client() { Endpoint { port, ..one } } else { one };
+        let times = steps.iter().scan(begun, |at, (_, gap)| {
+            *at += gap;
+            Some(*at)
+        });
+        let steps = steps.iter().zip(times).map(|((segment, _), at)| (*segment, at));
+        has_syn
+            .then_some((syn(0), begun))
+            .into_iter()
+            .chain(steps)
+            .map(|(segment, at)| Segment {
+                at: Nanos::from_millis(at),
+                from: of(segment.from),
+                to: of(segment.to),
+                ..segment
+            })
+            .collect()
+    })
+}
+
 fn is_sound(half: Half) -> bool {
     match half {
         Half::Unknown => true,
@@ -320,7 +371,11 @@ proptest! {
     /// far from a handshake ends it, if it is looked at.)
     #[test]
     fn what_is_passed_over_does_not_matter(
-        mut segments in proptest::collection::vec(any_segment(), 0..400), handshakes in 8..40_usize,
+        mut segments in prop_oneof![
+            proptest::collection::vec(any_segment(), 0..400),
+            proptest::collection::vec(any_connection(), 0..12).prop_map(|of_each| of_each.concat()),
+        ],
+        handshakes in 8..40_usize,
     ) {
         segments.retain(|segment| (Nanos::ZERO..Nanos::from_secs(1)).contains(&segment.at));
         segments.sort_by_key(|segment| segment.at);
