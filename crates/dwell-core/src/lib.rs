@@ -38,6 +38,7 @@ pub mod clock;
 pub mod coalescence;
 pub mod limit;
 mod method;
+pub mod mtu;
 mod report;
 mod train;
 pub mod truth;

@@ -48,7 +48,6 @@ mod leash;
 mod link;
 mod live;
 mod live_error;
-mod mtu;
 mod netlink;
 pub mod pace;
 mod packet_socket;

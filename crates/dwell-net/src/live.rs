@@ -4,9 +4,9 @@ use crate::facts;
 use crate::identity::{Identity, Peers};
 use crate::link::{CarryError, Link};
 use crate::live_error::{ConnectError, LiveError};
-use crate::mtu;
-use crate::probe::Framing;
+use crate::probe::{Framing, MAX_PAYLOAD};
 use crate::protocol::{self, Limits, PORT};
+use dwell_core::mtu;
 use dwell_core::{
     Bytes, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Passage, Path, PathFacts,
 };
@@ -74,11 +74,13 @@ impl LivePath {
         let framing = Framing::of(link.address.ip());
         let sendable =
             facts::mtu_towards(link.local.ip()).map_or(Bytes(u64::MAX), |mtu| framing.size_of_mtu(mtu));
-        let forward = Sizing { link: &mut link, direction: Direction::Forward, ceiling: sendable };
-        let largest_forward = mtu::search(forward, framing)?;
+        let ceiling = sendable.min(framing.size(MAX_PAYLOAD));
+        let forward = Sizing { link: &mut link, direction: Direction::Forward, ceiling, framing };
+        let largest_forward = mtu::search(forward)?;
         let largest_reverse = if link.proven {
-            let reverse = Sizing { link: &mut link, direction: Direction::Reverse, ceiling: largest_forward };
-            Some(mtu::search(reverse, framing)?)
+            let ceiling = largest_forward;
+            let reverse = Sizing { link: &mut link, direction: Direction::Reverse, ceiling, framing };
+            Some(mtu::search(reverse)?)
         } else {
             None
         };
@@ -199,6 +201,7 @@ struct Sizing<'a> {
     link: &'a mut Link,
     direction: Direction,
     ceiling: Bytes,
+    framing: Framing,
 }
 
 impl mtu::Carrier for Sizing<'_> {
@@ -225,5 +228,9 @@ impl mtu::Carrier for Sizing<'_> {
 
     fn ceiling(&self) -> Bytes {
         self.ceiling
+    }
+
+    fn floor(&self) -> Bytes {
+        self.framing.min_size()
     }
 }

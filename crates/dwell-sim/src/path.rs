@@ -1,6 +1,7 @@
 //! The simulator as a [`Path`].
 
 mod answering;
+mod connected;
 mod hops;
 
 pub use answering::AnsweringPath;
@@ -34,6 +35,12 @@ pub enum SimError {
     /// The virtual clock is at its end.
     #[error("the simulator's clock ends after 100 days; pauses this long need a new run")]
     EndOfTime,
+    /// Not even the smallest of the packets that would show how large they may be.
+    #[error(
+        "no packet comes through, not even the smallest, so how large they may be is not known: a link or a policer \
+         loses all of them"
+    )]
+    NothingArrives,
 }
 
 /// Both directions between the two hosts of a scenario, on one virtual clock that goes on from fleet to fleet.

@@ -362,6 +362,35 @@ fn a_path_believes_in_its_mtu_and_a_smaller_link_swallows_what_is_larger() {
 }
 
 #[test]
+fn a_session_finds_out_how_large_packets_may_be() {
+    let one_way = |reverse: &str| {
+        parse(&format!(
+            "[[links]]\nrate = \"1 Gb/s\"\nmtu = \"1000 B\"\nloss = \"10 %\"\n[[reverse]]\nrate = \"1 Gb/s\"\n{reverse}"
+        ))
+    };
+    let narrow = |mtu: &str| format!("{{ rate = \"1 Gb/s\", mtu = \"{mtu} B\" }}");
+    let both = format!("balance = \"packet\"\nparallel = [ {}, {} ]", narrow("1000"), narrow("1237"));
+    for (scenario, mtu) in [
+        (through("rate = \"1 Gb/s\"\nmtu = \"1000 B\""), 1_000),
+        (one_way(""), 1_000),
+        (one_way("mtu = \"700 B\""), 700),
+        (one_way("mtu = \"1400 B\""), 1_000),
+        (through(&both), 1_237),
+    ] {
+        let path = SimPath::connected(&scenario, 1).unwrap();
+        assert_eq!(path.facts().max_size, Bytes(mtu + 26));
+    }
+}
+
+#[test]
+fn where_links_carry_what_hosts_believe_nothing_is_asked() {
+    let (asked, not_asked) = (SimPath::connected(&plain(), 7).unwrap(), SimPath::new(&plain(), 7));
+    assert_eq!((asked.facts(), asked.now()), (not_asked.facts(), not_asked.now()));
+    let lost = through("rate = \"1 Gb/s\"\nmtu = \"1000 B\"\nloss = \"100 %\"");
+    assert_eq!(SimPath::connected(&lost, 1).unwrap_err(), SimError::NothingArrives);
+}
+
+#[test]
 fn methods_say_what_a_black_hole_leaves_of_them() {
     let scenario = through("rate = \"100 Mb/s\"\nmtu = \"1000 B\"");
     let facts = SimPath::new(&scenario, 1).facts();

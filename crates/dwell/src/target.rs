@@ -196,7 +196,7 @@ impl Bed {
     /// A world for one run.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         Ok(match self {
-            Self::Sim(scenario) => Box::new(simulated(SimPath::new(scenario, seed), scenario, seed)),
+            Self::Sim(scenario) => Box::new(simulated(SimPath::connected(scenario, seed)?, scenario, seed)),
             Self::Lab(lab, scenario) => {
                 let path = lab.connect()?;
                 let circumstances = path.circumstances();

@@ -92,7 +92,7 @@ fn rehearse(
     limit: Option<LoadLimit>,
     seed: u64,
 ) -> Result<Cost> {
-    let mut path = SimPath::new(scenario, seed);
+    let mut path = SimPath::connected(scenario, seed)?;
     let heading = path.facts().max_size;
     let (mut trailing, mut burst, mut first) = (Vec::new(), Nanos::ZERO, None);
     let effort = run(method, &mut path, limit, |Passage { observation, .. }| {

@@ -184,7 +184,8 @@ impl PlanArgs {
                 given.name
             )));
         };
-        let heading = scenario.max_size();
+        let told = SimPath::connected(scenario, seed)?.facts();
+        let heading = told.max_size;
         let resolution = scenario.destination.clock.resolution;
         let step = sizing::step(resolution, end.rate);
         let largest = ratio::largest_trailing(&path, heading, &[]);
@@ -198,7 +199,7 @@ impl PlanArgs {
             min_size: given.least,
             end_link: Some(end.rate),
             narrow_link: path.iter().map(|link| link.rate).min(),
-            ..SimPath::new(scenario, seed).facts()
+            ..told
         };
         let limit = LoadLimit { share: self.load.max_load, capacity: end.rate };
         let (probes, pause) = (self.probes, self.pause);

@@ -47,7 +47,7 @@ pub(super) fn measure(args: &ThroughputArgs, output: &Output) -> Result<Measured
         }
         On::Sim => {
             let scenario = load(Path::new(&args.host))?;
-            let mut path = SimPath::new(&scenario, output.seed);
+            let mut path = SimPath::connected(&scenario, output.seed)?;
             // Trains tell of delay one way alone.
             let how = Parameters { one_way: true, ..how };
             let tested = over_trains(&mut path, &how, args.direction())?;

@@ -45,7 +45,7 @@ pub(in crate::verb::eval) fn run(
     match world {
         EvalWorld::Sim => {
             for method in &asked.own {
-                witness.follow(&mut SimPath::new(scenario, seed), *method)?;
+                witness.follow(&mut SimPath::connected(scenario, seed)?, *method)?;
             }
         }
         EvalWorld::Lab => {
