@@ -2,6 +2,7 @@
 //! holds, how long and how much.
 
 use dwell_core::capacity::{SparedRuns, spared};
+use dwell_core::limit::Limit;
 use dwell_core::stats::quantile::{median, quantile};
 use dwell_core::{BitRate, Finding, Method, Path, Quantity, Side, run};
 use dwell_sim::{Scenario, SimPath};
@@ -59,6 +60,8 @@ struct Judged {
     seconds: f64,
     share: f64,
     warned: bool,
+    /// Its verdict is a token bucket, of which there is none on these paths.
+    bucket: bool,
 }
 
 fn judge(case: &Case, seed: u64) -> Judged {
@@ -81,6 +84,7 @@ fn judge(case: &Case, seed: u64) -> Judged {
         seconds: effort.span.as_secs_f64(),
         share: effort.share_of(BitRate(truth as u64)).unwrap_or(0.0),
         warned: !report.warnings.is_empty(),
+        bucket: report.verdict.is_some_and(|verdict| verdict.limit == Limit::TokenBucket),
     }
 }
 
@@ -89,7 +93,7 @@ fn told(name: &str, judged: &[Judged]) {
     let at = |of: &[f64], p| quantile(of, p).unwrap_or(f64::NAN);
     let of = |what: fn(&Judged) -> f64| judged.iter().map(what).collect::<Vec<f64>>();
     println!(
-        "{name}: {} runs, {} values; error median {:.2} %, p95 {:.2} %, worst {:.2} %; holds {} %; {:.1} s (most {:.1}), load {:.1} %",
+        "{name}: {} runs, {} values; error median {:.2} %, p95 {:.2} %, worst {:.2} %; holds {} %; {:.1} s (most {:.1}), load {:.1} %; {} told as a token bucket",
         judged.len(),
         errors.len(),
         at(&errors, 0.5) * 100.0,
@@ -99,6 +103,7 @@ fn told(name: &str, judged: &[Judged]) {
         median(&of(|one| one.seconds)).unwrap_or(0.0),
         at(&of(|one| one.seconds), 1.0),
         median(&of(|one| one.share)).unwrap_or(0.0) * 100.0,
+        judged.iter().filter(|one| one.bucket).count(),
     );
     let sure: Vec<Judged> = judged.iter().filter(|one| !one.warned && one.value).copied().collect();
     if sure.len() < judged.len() && !name.ends_with("sure") {
@@ -153,7 +158,7 @@ fn what_is_told_without_a_warning_is_right() {
     assert!(quantile(&errors, 1.0).unwrap() < 0.01, "{errors:?}");
     let every: Vec<f64> = judged.iter().filter(|one| one.value).map(|one| one.error.abs()).collect();
     assert!(median(&every).unwrap() < 0.001);
-    assert!(judged.iter().all(|one| one.seconds < 5.0));
+    assert!(judged.iter().all(|one| one.seconds < 5.0 && !one.bucket));
 }
 
 #[test]

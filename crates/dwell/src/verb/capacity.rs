@@ -13,7 +13,8 @@ use dwell_core::capacity::{
     Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns, at_ip_layer,
     capprobe, nettimer, packet_pair, rates, spared,
 };
-use dwell_core::{BitRate, Bytes, Method, Passage, PathFacts, Quantity, Report, Vantage, gap};
+use dwell_core::limit::Limit;
+use dwell_core::{BitRate, Bytes, Finding, Method, Passage, PathFacts, Quantity, Report, Vantage, gap};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -164,9 +165,16 @@ impl Capacity {
         finished.report(self.method.stage())
     }
 
-    /// The capacity that was found, and what full packets get of it at the IP layer.
+    /// What was found: of a token bucket the rate that lasts, for its link carries more for no longer than the bucket is deep.
+    fn found(&self, report: &Report) -> Finding {
+        let token = report.finding(Quantity::TokenRate);
+        let is_bucket = report.verdict.as_ref().is_some_and(|verdict| verdict.limit == Limit::TokenBucket);
+        if is_bucket && token.estimate().is_some() { token } else { report.finding(self.method.quantity()) }
+    }
+
+    /// The rate that was found, and what full packets get of it at the IP layer.
     fn layers(&self, finished: &Finished) -> Option<(BitRate, BitRate)> {
-        let bps = self.report(finished)?.finding(self.method.quantity()).estimate()?;
+        let bps = self.found(self.report(finished)?).estimate()?;
         let rate = BitRate(bps.round() as u64);
         Some((rate, at_ip_layer(rate, finished.facts.max_size)))
     }
@@ -227,7 +235,7 @@ impl Measuring for Capacity {
 
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
         let Some(report) = self.report(finished) else { return ("nothing was measured".into(), Vec::new()) };
-        let finding = report.finding(self.method.quantity());
+        let finding = self.found(report);
         let [found, _] = cells(&finding);
         let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
         if self.method == CapacityMethod::EndLink {
@@ -240,7 +248,12 @@ impl Measuring for Capacity {
             rates: seen.flat_map(|passage| rates(&passage.observation)).collect(),
             found: known.map(|rate| (rate.0 as f64, rate.to_string())),
         };
-        (format!("The narrowest link carries {found}"), vec![Box::new(panel)])
+        let of = if finding == report.finding(Quantity::TokenRate) {
+            "A token bucket lets through"
+        } else {
+            "The narrowest link carries"
+        };
+        (format!("{of} {found}"), vec![Box::new(panel)])
     }
 }
 

@@ -8,7 +8,6 @@ use super::waiting::{allowed, longer, waited};
 use crate::capacity::fall::Fall;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
-use crate::stats::Estimate;
 use crate::stats::quantile::median;
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
@@ -141,8 +140,9 @@ impl Busy {
             (Limit::Unstable, why.to_owned())
         } else {
             let longest = self.sending.most();
+            let longer = if self.bucket.is_none() { " (dwell capacity sends a longer one)" } else { "" };
             let why = format!(
-                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show"
+                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show{longer}"
             );
             (Limit::Link, why)
         };
@@ -181,19 +181,9 @@ impl Busy {
             let token = Finding::at_most(bits * bucket.through(), Unit::Bps, why);
             return report.with(Quantity::AvailableBandwidth, token);
         };
-        let rate = |of: Estimate| Finding::value(bits * of.value, bits * of.low, bits * of.high, Unit::Bps);
-        let own = line.own;
-        let token = Estimate { value: 1.0 / own.value, low: 1.0 / own.high, high: 1.0 / own.low };
-        let size = self.sending.size.0 as f64;
-        let report =
-            report.with(Quantity::AvailableBandwidth, rate(line.free)).with(Quantity::TokenRate, rate(token));
-        match bucket.depth(line.free.value) {
-            Some(Estimate { value, low, high }) => report.with(
-                Quantity::BucketDepth,
-                Finding::value(size * value, size * low, size * high, Unit::Bytes),
-            ),
-            None => report,
-        }
+        let free = line.free;
+        let free = Finding::value(bits * free.value, bits * free.low, bits * free.high, Unit::Bps);
+        bucket.told(report.with(Quantity::AvailableBandwidth, free), &line, self.sending.size)
     }
 
     /// What shows that the narrow link's load is not all there is: packets that wait longer than it explains, or bursts that come as it

@@ -4,8 +4,9 @@
 
 use super::line::{Line, line};
 use super::sample::Sample;
-use crate::avail::stream::{Passed, stream};
+use crate::avail::stream::{Passed, occupied, stream};
 use crate::capacity::fall::{Fall, WINDOW, alike, fall};
+use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
 use crate::train::Train;
@@ -24,8 +25,9 @@ const BEHIND: usize = 64;
 /// what is free.
 const TAILS: [usize; 3] = [100, 400, 400];
 
-/// But no more than come in so many nanoseconds, and so many at the least.
-const LASTING: f64 = 1e9;
+/// But no more than come in so many nanoseconds (behind trains at a link's pace, which leave more waiting, in fewer), and so many at the
+/// least.
+const LASTING: [f64; 2] = [1e9, 0.3e9];
 const LEAST: usize = 40;
 
 /// The first are so many times as far apart as packets came through; the others, and what else passes, are together so many times what the
@@ -42,8 +44,9 @@ const LOSSY: usize = 10;
 /// So many packets after it seemed empty it surely is.
 const MARGIN: usize = 8;
 
-/// So many packets that came through make a sample.
+/// So many packets that came through make a sample, and so many of these tell.
 const BLOCK: usize = 10;
+const BLOCKS: usize = 5;
 
 /// A bucket has so many times as long to fill as it would take at the rate at which packets then came through: of that the others take their part
 /// once the train is over.
@@ -52,9 +55,32 @@ const REFILLED: f64 = 5.0;
 /// A range as wide as this share of the bucket's rate does not say what is free.
 const UNSURE: f64 = 0.5;
 
+/// Where no ten packets of a train at a link's own pace come less than so many times as far apart, it is held up from its beginning: what others
+/// send between packets is now and then next to nothing.
+const ALWAYS: f64 = 1.3;
+
+/// Places are alike that are so many packets apart, however near the beginning.
+const NEAR: f64 = 8.0;
+
+/// And where it comes from a bucket that is so much slower than that link: less may be what others did by chance.
+const SLOWER: f64 = 1.2;
+
+/// Of a bucket no ten packets come sooner than at so much of its own pace.
+const SOONEST: f64 = 0.9;
+
+/// What long trains are sent at.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// What seems free: the link has room for what others send beside them.
+    Free,
+    /// The pace of a link, whatever others send.
+    Pace,
+}
+
 /// What long trains showed.
 #[derive(Clone, Debug)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
+    at: At,
     /// How far apart packets of a long train are, nanoseconds, and how many they are.
     gap: f64,
     packets: usize,
@@ -78,8 +104,9 @@ pub(super) struct Bucket {
 
 impl Bucket {
     /// Long trains have so many packets, `gap` nanoseconds apart.
-    pub(super) const fn new(gap: f64, packets: usize) -> Self {
+    pub(crate) const fn new(at: At, gap: f64, packets: usize) -> Self {
         Self {
+            at,
             gap,
             packets,
             sent: 0,
@@ -95,7 +122,7 @@ impl Bucket {
     }
 
     /// The next train of packets of `size`, and the pause before it; `None`: no other is needed.
-    pub(super) fn next(&mut self, size: Bytes) -> Option<(Train, Nanos)> {
+    pub(crate) fn next(&mut self, size: Bytes) -> Option<(Train, Nanos)> {
         let pause = self.drained();
         let mut train = stream(size, Nanos::from_f64(self.gap), self.head()?);
         if self.sent >= ALIKE {
@@ -109,11 +136,11 @@ impl Bucket {
     }
 
     /// One of them.
-    pub(super) fn see(&mut self, passed: &[Passed]) {
+    pub(crate) fn see(&mut self, passed: &[Passed]) {
         if self.sent <= ALIKE {
             let sent = passed.last().map_or(self.packets, |last| last.number + 1);
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
-            let Some(fall) = fall(passed) else {
+            let Some(fall) = fall(passed).or_else(|| self.throttled(passed)) else {
                 let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
@@ -136,6 +163,23 @@ impl Bucket {
         }
     }
 
+    /// A bucket so shallow that hardly any packet passed it at the link's pace.
+    fn throttled(&self, passed: &[Passed]) -> Option<Fall> {
+        if self.at == At::Free {
+            return None;
+        }
+        let long = |two: &[Passed]| two[1].came - two[0].came > self.gap * ALWAYS;
+        let first = passed.windows(2).position(long)? + 1;
+        let outputs: Vec<f64> = blocks(&passed[first..]).iter().map(|block| block.output).collect();
+        let after = mean(&outputs).filter(|_| outputs.len() >= BLOCKS)?;
+        outputs.iter().all(|output| *output > self.gap * ALWAYS).then_some(Fall {
+            before: self.gap,
+            after,
+            passed: first as f64,
+            drops: false,
+        })
+    }
+
     /// What came once the bucket was empty.
     fn watch(&mut self, passed: &[Passed]) -> Vec<Sample> {
         let emptied = blocks(passed);
@@ -145,8 +189,10 @@ impl Bucket {
     }
 
     /// How packets fell, where all long trains did alike.
-    pub(super) fn fallen(&self) -> Option<Fall> {
-        let fell = self.falls.len() == ALIKE && alike(&self.falls, PLACE, RATE) && !self.refuted;
+    pub(crate) fn fallen(&self) -> Option<Fall> {
+        let near = |fall: &Fall| Fall { passed: fall.passed + NEAR, ..*fall };
+        let near: Vec<Fall> = self.falls.iter().map(near).collect();
+        let fell = near.len() == ALIKE && alike(&near, PLACE, RATE) && !self.refuted;
         fell.then(|| self.falls[0])
     }
 
@@ -166,29 +212,93 @@ impl Bucket {
     /// What comes through the emptied bucket, where that is known well enough to say what is free. A policer that has no more than a packet's
     /// worth of tokens lets those pass that come in step with them, and drops what comes when it may: what passes of ours there says
     /// no more than a bound.
-    pub(super) fn line(&self) -> Option<Line> {
+    pub(crate) fn line(&self) -> Option<Line> {
         let line =
             line(&[], &self.emptied, None).filter(|_| self.fallen().is_some_and(|fall| !fall.drops))?;
-        ((line.free.high - line.free.low) * line.own.value < UNSURE).then_some(line)
+        let is_sure = (line.free.high - line.free.low) * line.own.value < UNSURE;
+        let is_bucket = self.at == At::Free || self.is_slower(&line);
+        (is_bucket && is_sure).then_some(line)
+    }
+
+    /// Whether what trains at a link's own pace emptied is slower than that link. What holds them up may be others on several links, which lets
+    /// packets come sooner now and then.
+    fn is_slower(&self, line: &Line) -> bool {
+        let soonest = self.emptied.iter().map(|sample| sample.output).fold(f64::INFINITY, f64::min);
+        let own = line.own;
+        own.value > self.gap * SLOWER && own.low > self.gap && soonest > own.value * SOONEST
+    }
+
+    /// Whether trains at a link's own pace fell alike, and what came then has that link's own line: the traffic of others held them up.
+    pub(crate) fn is_load(&self) -> bool {
+        let line = || line(&[], &self.emptied, None);
+        self.fallen().is_some() && line().is_some_and(|line| line.own.value <= self.gap * SLOWER)
     }
 
     /// The most that came through it once it was empty, packets a nanosecond: of each train one more may have.
     pub(super) fn through(&self) -> f64 {
-        let packets = |fall: &Fall| (self.packets as f64 - fall.passed) * self.gap / fall.after;
-        let rate = |fall: &Fall| (1.0 + 1.0 / packets(fall).max(1.0)) / fall.after;
-        self.falls.iter().map(rate).fold(0.0, f64::max)
+        self.falls.iter().map(|fall| (1.0 + self.one(fall)) / fall.after).fold(0.0, f64::max)
     }
 
-    /// Packets that a bucket held of which so many are free a nanosecond: while those passed that emptied it, more came. Where a train fell is
-    /// known to within a window.
-    pub(super) fn depth(&self, free: f64) -> Option<Estimate> {
-        let depth = |(fall, filled): (&Fall, &f64)| fall.passed - free * filled;
-        let depths: Vec<f64> = self.falls.iter().zip(&self.filled).map(depth).collect();
+    /// One packet, as a share of those that came through it then.
+    fn one(&self, fall: &Fall) -> f64 {
+        let packets = (self.packets as f64 - fall.passed) * self.gap / fall.after;
+        1.0 / packets.max(1.0)
+    }
+
+    /// Whether long trains lost too much for chance, at no steady rate.
+    pub(crate) const fn is_lossy(&self) -> bool {
+        self.lossy
+    }
+
+    /// Whether any train fell.
+    pub(crate) const fn fell(&self) -> bool {
+        !self.falls.is_empty()
+    }
+
+    /// Adds what the rate and the depth of a policer are at the least, of packets of a size.
+    pub(crate) fn policed(&self, report: Report, size: Bytes) -> Report {
+        let why = "others' packets may be a part of what passes a policer";
+        let least = |figure: &dyn Fn(&Fall) -> f64| {
+            self.falls.iter().map(|fall| (1.0 - self.one(fall)) * figure(fall)).fold(f64::INFINITY, f64::min)
+        };
+        report
+            .with(Quantity::TokenRate, Finding::at_least(least(&|fall| fall.rate(size)), Unit::Bps, why))
+            .with(Quantity::BucketDepth, Finding::at_least(least(&|fall| fall.depth(size)), Unit::Bytes, why))
+    }
+
+    /// Adds the rate and the depth that this line shows, of packets of a size.
+    pub(crate) fn told(&self, report: Report, line: &Line, size: Bytes) -> Report {
+        let finding = |of: Estimate, each: f64, unit| {
+            Finding::value(each * of.value, each * of.low, each * of.high, unit)
+        };
+        let own = line.own;
+        let token = Estimate { value: 1.0 / own.value, low: 1.0 / own.high, high: 1.0 / own.low };
+        let report = report.with(Quantity::TokenRate, finding(token, occupied(size) * 1e9, Unit::Bps));
+        match self.depth(line) {
+            Some(depth) => report.with(Quantity::BucketDepth, finding(depth, size.0 as f64, Unit::Bytes)),
+            None => report,
+        }
+    }
+
+    /// Packets that a bucket held from which these come: while those passed that emptied it, more came in. Where a train fell is known to
+    /// within a window.
+    fn depth(&self, line: &Line) -> Option<Estimate> {
+        let free = line.free.value;
+        let beside = |(fall, filled): (&Fall, &f64)| fall.passed - free * filled;
+        let beside: Vec<f64> = self.falls.iter().zip(&self.filled).map(beside).collect();
+        // At the pace of its own link all that passes is what this carries, for the others wait as well; of a link before it that is not
+        // so.
+        let full = |fall: &Fall| fall.passed * fall.before * (1.0 / self.gap - 1.0 / line.own.value);
+        let full: Vec<f64> = match self.at {
+            At::Free => beside.clone(),
+            At::Pace => self.falls.iter().map(full).collect(),
+        };
         let window = WINDOW as f64 * (1.0 - free * self.gap);
+        let all = || full.iter().chain(&beside).copied();
         Some(Estimate {
-            value: mean(&depths)?,
-            low: (depths.iter().copied().reduce(f64::min)? - window).max(0.0),
-            high: depths.iter().copied().reduce(f64::max)? + window,
+            value: mean(&full)?,
+            low: (all().reduce(f64::min)? - window).max(0.0),
+            high: all().reduce(f64::max)? + window,
         })
     }
 
@@ -212,7 +322,7 @@ impl Bucket {
         let nearer = |line: Line| line.own.value / (OVERLOAD - line.share.value.clamp(0.0, 1.0));
         let line = line(&[], &self.emptied, None).filter(|_| self.sent > ALIKE);
         let gap = Nanos::from_f64(line.map_or(FULL * after, nearer));
-        let timely = (LASTING / after) as usize;
+        let timely = (LASTING[self.at as usize] / after) as usize;
         Some(stream(size, gap, packets.min(timely.max(LEAST))))
     }
 
@@ -272,7 +382,7 @@ mod tests {
     }
 
     fn run(packets: usize, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
-        let mut bucket = Bucket::new(GAP, packets);
+        let mut bucket = Bucket::new(At::Free, GAP, packets);
         while let Some((train, _)) = bucket.next(SIZE) {
             bucket.see(&path(&train));
         }
@@ -287,7 +397,7 @@ mod tests {
             let line = told.line().unwrap();
             prop_assert!((line.free.value * own / (1.0 - share) - 1.0).abs() < 0.03, "{line:?}");
             prop_assert!((line.own.value / own - 1.0).abs() < 0.03, "{line:?}");
-            let depth = told.depth(line.free.value).unwrap();
+            let depth = told.depth(&line).unwrap();
             prop_assert!(depth.low <= DEPTH && DEPTH <= depth.high && depth.high - depth.low < 12.0, "{depth:?}");
         }
 
@@ -349,7 +459,7 @@ mod tests {
 
     #[test]
     fn a_bucket_has_time_to_fill_and_a_queue_to_drain() {
-        let mut told = Bucket::new(GAP, 600);
+        let mut told = Bucket::new(At::Free, GAP, 600);
         let (train, pause) = told.next(SIZE).unwrap();
         assert_eq!((train.packets.len(), pause), (600, Nanos::ZERO));
         told.see(&bucket(&train, 10.0 * GAP, 0.5, false));

@@ -7,13 +7,13 @@ use crate::stats::bootstrap::{intervals, small_sample_factor};
 /// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
 /// the cross traffic that came since the first, which is `share` of its capacity.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// Nanoseconds that one packet of the train takes.
-    pub(super) own: Estimate,
+    pub(crate) own: Estimate,
     /// rho of the tight link.
     pub(super) share: Estimate,
     /// (1 - share) / own: packets of the train's size that are free a nanosecond.
-    pub(super) free: Estimate,
+    pub(crate) free: Estimate,
     /// Variance of what comes between two packets, nanoseconds of the link's work, for each nanosecond between them.
     pub(super) noise: f64,
     /// Where all samples begin if nothing is known of it.

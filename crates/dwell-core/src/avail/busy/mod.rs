@@ -15,7 +15,7 @@
 
 mod answer;
 mod belief;
-mod bucket;
+pub(crate) mod bucket;
 mod deep;
 mod late;
 mod line;

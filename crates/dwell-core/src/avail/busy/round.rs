@@ -1,7 +1,7 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::bucket::Bucket;
+use super::bucket::{At, Bucket};
 use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
@@ -178,7 +178,7 @@ impl Busy {
         }
         let pause = needed.max(FILLING.min(left)).max(LEAST_PAUSE);
         let room = (self.config.most * (span + pause).as_f64() / pace) as usize;
-        self.bucket = Some(Bucket::new(1.0 / rate, (room - sent).min(LONGEST_LONG)));
+        self.bucket = Some(Bucket::new(At::Free, 1.0 / rate, (room - sent).min(LONGEST_LONG)));
         self.emptied(pause)
     }
 

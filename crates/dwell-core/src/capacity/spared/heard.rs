@@ -4,13 +4,13 @@ use super::SparedRuns;
 use super::crest::Crest;
 use super::ruler::Ruler;
 use super::runs::{LUMPY, lump, pace};
-use super::verdict::{narrow_link, no_less, rates_told};
+use super::verdict::{in_all, narrow_link, no_less, rates_told};
 use crate::avail::chance::exponential;
 use crate::avail::stream::occupied;
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::coalescence::{Coalescence, Kind};
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report};
 use crate::train::{Departure, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -189,7 +189,7 @@ impl SparedRuns {
                 found.share * 100.0
             ));
         }
-        let in_all = if found.woven {
+        let why = if found.woven {
             Some(
                 "two packets agree on this less often than longer runs: others' packets are in all of these, in step",
             )
@@ -198,10 +198,9 @@ impl SparedRuns {
         } else {
             None
         };
-        if let Some(why) = in_all {
+        if let Some(why) = why {
             let why = format!("the receiver gathers packets, and {why}");
-            let finding = Finding::at_least(1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT), Unit::Bps, why);
-            return Some(report.with(Quantity::NarrowLinkCapacity, finding));
+            return Some(in_all(report, 1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT), &why));
         }
         if found.untouched < UNTOUCHED {
             report.warnings.push(format!(
@@ -212,7 +211,7 @@ impl SparedRuns {
         }
         if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
             report.warnings.push(rates_told(&alone));
-            return Some(report.with(Quantity::NarrowLinkCapacity, no_less(&slope)));
+            return Some(no_less(report, &slope));
         }
         Some(narrow_link(report, slope))
     }

@@ -14,12 +14,15 @@
 //! with those of another. Where packets come in lumps, runs are long, and if the link before the narrow one is no faster,
 //! others get into every long run. So where the lumps have a period, that serves as a ruler for short trains (`ruler`).
 //! In either case trains a little slower than what was found must pass as they were sent.
+//!
+//! Last a long train at that pace must come to its end as it was sent: a token bucket may have passed all others.
 
 #[cfg(test)]
 mod bucket_tests;
 mod crest;
 mod crowd;
 mod heard;
+mod long;
 mod rounds;
 mod ruler;
 mod runs;
@@ -33,6 +36,7 @@ use crate::report::Report;
 use crate::stats::bootstrap::Indices;
 use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
+use long::Long;
 use ruler::Ruler;
 use train::Seen;
 
@@ -94,6 +98,8 @@ pub struct SparedRuns {
     /// Finds out how the receiver gathers packets, where it does; what is found then measures.
     ears: Option<Coalescence>,
     ruler: Option<Ruler>,
+    /// Of the long trains at the pace that was found, once there are any.
+    long: Option<Long>,
 }
 
 impl SparedRuns {
@@ -115,7 +121,13 @@ impl SparedRuns {
             strained: None,
             ears: None,
             ruler: None,
+            long: None,
         }
+    }
+
+    /// What the narrow link carries.
+    fn found(&self) -> Report {
+        self.ruled().unwrap_or_else(|| self.verdict())
     }
 
     /// From the largest to the smallest.
@@ -130,11 +142,18 @@ impl SparedRuns {
 
 impl Method for SparedRuns {
     fn next(&mut self) -> Step {
-        let fleet = self.listen().or_else(|| self.measure()).unwrap_or_else(|| self.ask());
+        let fleet = match &self.long {
+            Some(_) => Vec::new(),
+            None => self.listen().or_else(|| self.measure()).unwrap_or_else(|| self.ask()),
+        };
+        let fleet = if fleet.is_empty() { self.lengthen() } else { fleet };
         if fleet.is_empty() { Step::Done } else { Step::Send(fleet) }
     }
 
     fn see(&mut self, observation: &Observation) {
+        if let Some(long) = &mut self.long {
+            return long.see(observation);
+        }
         if self.ears.is_some() && self.hears(observation) {
             return;
         }
@@ -150,6 +169,6 @@ impl Method for SparedRuns {
     }
 
     fn report(&self) -> Report {
-        self.ruled().unwrap_or_else(|| self.verdict())
+        self.judged(self.found())
     }
 }

@@ -6,6 +6,7 @@ use super::runs::{LUMPY, Runs, lump, pace};
 use super::{SparedRuns, WIDE};
 use crate::avail::stream::occupied;
 use crate::clock::CLOCK_RATE_DOUBT;
+use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::{mean, quantile, standard_deviation};
@@ -172,12 +173,10 @@ impl SparedRuns {
         };
         let rate = |slope: f64| 1e9 / slope;
         if sizes.len() < 2 {
-            let finding = Finding::at_least(
-                rate(found.slope.high),
-                Unit::Bps,
-                "smaller packets take no less time: hosts, or a NIC that gathers packets, set the pace, not a link",
-            );
-            return report.with(Quantity::NarrowLinkCapacity, finding);
+            let why = "smaller packets take no less time: hosts, or a NIC that gathers packets, set the pace, not a link";
+            return report
+                .with(Quantity::NarrowLinkCapacity, Finding::at_least(rate(found.slope.high), Unit::Bps, why))
+                .limited(Limit::HostLimited, why);
         }
         if found.share < CLEAR || found.trains < FEWEST {
             report.warnings.push(format!(
@@ -201,7 +200,7 @@ impl SparedRuns {
                 let why = "trains a little slower than this came slower still, and all alike: others' packets are in all of these, in \
                            step";
                 let least = rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT);
-                return report.with(Quantity::NarrowLinkCapacity, Finding::at_least(least, Unit::Bps, why));
+                return in_all(report, least, why);
             }
         }
         if without > 0.0 {
@@ -223,7 +222,7 @@ impl SparedRuns {
             }
             let at_floor = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < SURE).count();
             if floor && at_floor < 2 {
-                return report.with(Quantity::NarrowLinkCapacity, no_less(&slope));
+                return no_less(report, &slope);
             }
         }
         narrow_link(report, slope)
@@ -240,10 +239,17 @@ pub(super) fn rates_told(slopes: &[f64]) -> String {
 }
 
 /// What is known where sizes do not agree: no packet comes before its time.
-pub(super) fn no_less(slope: &Estimate) -> Finding {
+pub(super) fn no_less(report: Report, slope: &Estimate) -> Report {
     let why =
         "packets of different sizes do not agree, as a link's would: others' packets may be in all of these";
-    Finding::at_least(1e9 / slope.high, Unit::Bps, why)
+    in_all(report, 1e9 / slope.high, why)
+}
+
+/// Others' packets are in all that was measured, so that no more than a bound is known.
+pub(super) fn in_all(report: Report, least: f64, why: &str) -> Report {
+    report
+        .with(Quantity::NarrowLinkCapacity, Finding::at_least(least, Unit::Bps, why))
+        .limited(Limit::Unstable, why)
 }
 
 /// The findings of a link that takes so long for a bit.

@@ -1,0 +1,98 @@
+//! A long train at the pace that was found: whether a token bucket passed all trains before it; and the verdict.
+
+use super::SparedRuns;
+use crate::avail::busy::bucket::{At, Bucket};
+use crate::avail::stream::{passed, spacing};
+use crate::limit::Limit;
+use crate::report::{Finding, Quantity, Report, Side};
+use crate::train::{Departure, Fleet, Observation};
+use crate::unit::{Bytes, Nanos};
+
+/// The long train takes so much of the narrow link's time, for it is in the way of others; but it has so many packets at the least, and
+/// at the most.
+const LASTING: Nanos = Nanos::from_millis(50);
+const PACKETS: (usize, usize) = (128, 2_048);
+
+/// Before it a bucket has so long to fill, where all can be over by then.
+const FILLING: Nanos = Nanos::from_millis(500);
+const OVER: Nanos = Nanos::from_millis(4_300);
+
+/// What long trains showed.
+#[derive(Clone, Debug)]
+pub(super) struct Long {
+    bucket: Bucket,
+    /// Packets of the first train, and those of all trains that were lost.
+    packets: usize,
+    lost: usize,
+}
+
+impl Long {
+    pub(super) fn see(&mut self, observation: &Observation) {
+        let passed = passed(observation);
+        self.lost += observation.fates.len() - passed.len();
+        self.bucket.see(&passed);
+    }
+}
+
+impl SparedRuns {
+    /// The long train, and where its rate falls, others; empty: it is known whether a bucket empties, or nothing came through.
+    pub(super) fn lengthen(&mut self) -> Fleet {
+        let size = self.facts.max_size;
+        if self.long.is_none() {
+            let Some(rate) = self.rate() else { return Fleet::new() };
+            // No faster than the link takes them: what waits before it are the others' packets alone.
+            let gap = spacing(size, rate).as_f64().max(1.0);
+            let packets = ((LASTING.as_f64() / gap) as usize).clamp(PACKETS.0, PACKETS.1);
+            self.long = Some(Long { bucket: Bucket::new(At::Pace, gap, packets), packets, lost: 0 });
+        }
+        let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
+            return Fleet::new();
+        };
+        let lasts: Nanos = train.packets.iter().map(|packet| packet.hold).sum();
+        let pause = FILLING.min(OVER - self.planned - lasts).max(self.config.pause * 2).max(drained);
+        self.planned += pause + lasts;
+        vec![Departure { pause, train }]
+    }
+
+    /// What packets may pass at, bits per second.
+    fn rate(&self) -> Option<f64> {
+        match self.found().finding(Quantity::NarrowLinkCapacity) {
+            Finding::Value { value, .. } => Some(value),
+            Finding::Bound { bound, side: Side::Lower, .. } => Some(bound),
+            _ => None,
+        }
+    }
+
+    /// The bucket's figures, and the verdict.
+    pub(super) fn judged(&self, report: Report) -> Report {
+        let Some(Long { bucket, packets, lost }) = &self.long else { return report };
+        let size = self.facts.max_size;
+        let fallen = bucket.fallen();
+        if let Some(fall) = fallen.filter(|fall| fall.drops) {
+            return bucket.policed(report, size).limited(Limit::TokenBucket, fall.reason());
+        }
+        if let (Some(fall), Some(line)) = (fallen, bucket.line()) {
+            return bucket.told(report, &line, size).limited(Limit::TokenBucket, fall.reason());
+        }
+        // What is no value has a reason of its own.
+        if report.verdict.is_some() {
+            return report;
+        }
+        let sent = format!("{} at that rate", Bytes(size.0 * *packets as u64));
+        let (limit, why) = if fallen.is_some() && !bucket.is_load() {
+            let why = "came slower from some packet on, twice alike, and what came then does not tell a token bucket from others' traffic";
+            (Limit::Unstable, format!("{sent} {why}"))
+        } else if bucket.fell() {
+            let why = "came slower from some packet on, but not each time alike, or as that link lets it through: the traffic of others";
+            (Limit::Link, format!("{sent} {why}"))
+        } else if *lost > 0 {
+            let why = "packets were lost, at no steady rate";
+            let limit = if bucket.is_lossy() { Limit::Unstable } else { Limit::Link };
+            (limit, format!("of {sent} {lost} of {packets} {why}"))
+        } else {
+            let why = "passed at one rate; a token bucket of more, or of nearly that rate, would not show";
+            (Limit::Link, format!("{sent} {why}"))
+        };
+        report.limited(limit, why)
+    }
+}

@@ -1,0 +1,203 @@
+//! Token buckets in `dwell capacity`: told with their rate and depth, or what the answer is worth.
+
+use dwell_core::capacity::{SparedRuns, spared};
+use dwell_core::limit::Limit;
+use dwell_core::stats::quantile::{median, quantile};
+use dwell_core::{Finding, Method, Path, Quantity, run};
+use dwell_sim::{Scenario, SimPath};
+
+/// A bucket on a link, both in Mb/s, with others' share of the bucket's rate.
+#[derive(Copy, Clone, Debug)]
+struct Case {
+    kind: &'static str,
+    mbps: f64,
+    rate: f64,
+    depth: u64,
+    load: f64,
+}
+
+impl Case {
+    /// Packets of the long train: so many in 50 ms.
+    fn longest(&self) -> f64 {
+        (50e-3 * self.mbps * 1e6 / 12_304.0).clamp(128.0, 2_048.0)
+    }
+
+    fn scenario(&self) -> Scenario {
+        let Self { kind, mbps, rate, depth, load } = *self;
+        let cross = match load {
+            0.0 => String::new(),
+            _ => format!(
+                "[[links.cross]]\nkind = 'poisson'\nrate = '{} kb/s'\nsize = '1526 B'\n",
+                rate * load * 1e3
+            ),
+        };
+        let text = format!(
+            "name = 'bucket'\n[[links]]\nrate = '40 Gb/s'\n\
+             [[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '8 MiB'\n\
+             {kind} = {{ rate = '{} kb/s', burst = '{depth} B' }}\n{cross}\
+             [[links]]\nrate = '40 Gb/s'\n",
+            mbps * 1e3,
+            rate * 1e3
+        );
+        Scenario::parse("bucket.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+}
+
+/// What became of the runs of some cases.
+#[derive(Default)]
+struct Judged {
+    runs: usize,
+    /// That have a bucket which the long train empties, and told as one.
+    buckets: usize,
+    told: usize,
+    /// Of the others: those whose narrow link is the bucket's rate within a twentieth, and those that say it is another without a warning.
+    right: usize,
+    wrong: usize,
+    /// Errors of the rate, and of the depth in full packets.
+    rates: Vec<f64>,
+    depths: Vec<f64>,
+    /// Intervals and bounds of the rate, and of the depth, that hold.
+    held: usize,
+    deep: usize,
+    seconds: Vec<f64>,
+}
+
+/// What a bucket that counts frames gives packets of 1,526 bytes, the gaps of 12 between them counted as well.
+const GAPS: f64 = 1_538.0 / 1_526.0;
+
+fn judge(case: &Case, seed: u64, judged: &mut Judged) {
+    let mut path = SimPath::new(&case.scenario(), seed);
+    let config = spared::Config { seed, ..Default::default() };
+    let mut method = SparedRuns::new(config, &path.facts());
+    let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+    let report = method.report();
+    judged.runs += 1;
+    judged.seconds.push(effort.span.as_secs_f64());
+    let truth = case.rate * 1e6 * GAPS;
+    let is_emptied = case.depth as f64 / 1_526.0 * 1.1 < case.longest() * (1.0 - case.rate / case.mbps);
+    judged.buckets += usize::from(is_emptied);
+    if report.verdict.as_ref().is_none_or(|verdict| verdict.limit != Limit::TokenBucket) {
+        let narrow = report.finding(Quantity::NarrowLinkCapacity).estimate();
+        let is_right = narrow.is_some_and(|rate| (rate / truth - 1.0).abs() < 0.05);
+        judged.right += usize::from(is_right);
+        let is_link = report.verdict.is_some_and(|verdict| verdict.limit == Limit::Link);
+        judged.wrong +=
+            usize::from(!is_right && narrow.is_some() && is_link && is_emptied && report.warnings.is_empty());
+        return;
+    }
+    judged.told += 1;
+    let rate = report.finding(Quantity::TokenRate);
+    // Values are rounded to whole bits.
+    judged.held += usize::from(
+        rate.holds(truth) == Some(true)
+            || matches!(rate, Finding::Value { value, .. } if (value / truth - 1.0).abs() < 1e-4),
+    );
+    judged.rates.extend(rate.estimate().map(|rate| (rate / truth - 1.0).abs()));
+    let depth = report.finding(Quantity::BucketDepth);
+    judged.deep += usize::from(depth.holds(case.depth as f64) != Some(false));
+    judged.depths.extend(depth.estimate().map(|depth| (depth - case.depth as f64).abs() / 1_526.0));
+}
+
+fn told(name: &str, judged: &Judged) {
+    let at = |of: &[f64], share| quantile(of, share).unwrap_or(f64::NAN);
+    println!(
+        "{name}: {} of {} of {} runs told, else {} right and {} surely wrong; rate: {} values, error median {:.1} %, p95 {:.1} %, worst {:.1} %, {} hold; depth: error median {:.1} packets, p95 {:.1}, {} hold; {:.1} s (most {:.1})",
+        judged.told,
+        judged.buckets,
+        judged.runs,
+        judged.right,
+        judged.wrong,
+        judged.rates.len(),
+        at(&judged.rates, 0.5) * 100.0,
+        at(&judged.rates, 0.95) * 100.0,
+        at(&judged.rates, 1.0) * 100.0,
+        judged.held,
+        at(&judged.depths, 0.5),
+        at(&judged.depths, 0.95),
+        judged.deep,
+        at(&judged.seconds, 0.5),
+        at(&judged.seconds, 1.0),
+    );
+}
+
+/// Links from 10 Mb/s to 10 Gb/s; depths that one train of 50 ms can empty.
+const LINKS: [(f64, u64); 8] = [
+    (10.0, 32_000),
+    (50.0, 65_536),
+    (100.0, 4_000),
+    (100.0, 65_536),
+    (100.0, 262_144),
+    (1_000.0, 4_000),
+    (1_000.0, 262_144),
+    (10_000.0, 1_000_000),
+];
+
+fn judge_all(kind: &'static str, load: f64, parts: &[f64], seeds: std::ops::Range<u64>) -> Judged {
+    let mut all = Judged::default();
+    for (mbps, depth) in LINKS {
+        for part in parts {
+            let case = Case { kind, mbps, rate: mbps / part, depth, load };
+            let mut here = Judged::default();
+            for seed in seeds.clone() {
+                judge(&case, seed, &mut here);
+            }
+            told(&format!("{case:?}"), &here);
+            all.runs += here.runs;
+            all.buckets += here.buckets;
+            all.told += here.told;
+            all.right += here.right;
+            all.wrong += here.wrong;
+            all.held += here.held;
+            all.deep += here.deep;
+            all.rates.extend(here.rates);
+            all.depths.extend(here.depths);
+            all.seconds.extend(here.seconds);
+        }
+    }
+    told(&format!("{kind} with {:.0} % of others", load * 100.0), &all);
+    all
+}
+
+#[test]
+fn a_bucket_nobody_else_uses_is_told_with_rate_and_depth() {
+    let judged = judge_all("shaper", 0.0, &[1.5, 2.0, 5.0], 0..2);
+    assert!(
+        judged.told * 20 >= judged.buckets * 19 && judged.wrong == 0,
+        "{} of {}",
+        judged.told,
+        judged.buckets
+    );
+    assert!(quantile(&judged.rates, 0.9).unwrap() < 0.01, "{:?}", judged.rates);
+    assert!(median(&judged.depths).unwrap() < 2.0, "{:?}", judged.depths);
+}
+
+#[test]
+fn of_a_policer_a_bound_is_told() {
+    let judged = judge_all("policer", 0.0, &[2.0, 5.0], 0..1);
+    assert!(
+        judged.told * 4 >= judged.buckets * 3 && judged.wrong == 0,
+        "{} of {}",
+        judged.told,
+        judged.buckets
+    );
+    assert!(judged.held * 10 >= judged.told * 9, "{} of {}", judged.held, judged.told);
+}
+
+#[test]
+fn others_in_it_leave_a_bucket_its_rate() {
+    let judged = judge_all("shaper", 0.2, &[2.0, 5.0], 0..1);
+    assert!(judged.told * 10 >= judged.buckets * 9, "{} of {}", judged.told, judged.buckets);
+    assert!(median(&judged.rates).unwrap() < 0.02, "{:?}", judged.rates);
+    assert!(judged.held * 10 >= judged.told * 8, "{} of {}", judged.held, judged.told);
+}
+
+/// The figures of the book: `cargo test -p dwell-sim --test capacity_buckets -- --ignored --nocapture`.
+#[test]
+#[ignore = "minutes"]
+fn all_buckets() {
+    for kind in ["shaper", "policer"] {
+        for load in [0.0, 0.2, 0.6] {
+            judge_all(kind, load, &[1.5, 2.0, 5.0, 10.0], 0..10);
+        }
+    }
+}
