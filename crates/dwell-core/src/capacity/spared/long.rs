@@ -15,7 +15,7 @@ const PACKETS: (usize, usize) = (128, 2_048);
 
 /// Before it a bucket has so long to fill, where all can be over by then.
 const FILLING: Nanos = Nanos::from_millis(500);
-const OVER: Nanos = Nanos::from_millis(4_300);
+const OVER: Nanos = Nanos::from_millis(4_800);
 
 /// What long trains showed.
 #[derive(Clone, Debug)]
@@ -49,8 +49,8 @@ impl SparedRuns {
             return Fleet::new();
         };
         let lasts: Nanos = train.packets.iter().map(|packet| packet.hold).sum();
-        let pause = FILLING.min(OVER - self.planned - lasts).max(self.config.pause * 2).max(drained);
-        self.planned += pause + lasts;
+        let gone = self.span.map_or(Nanos::ZERO, |(first, last)| last - first);
+        let pause = FILLING.min(OVER - gone - lasts).max(self.config.pause * 2).max(drained);
         vec![Departure { pause, train }]
     }
 

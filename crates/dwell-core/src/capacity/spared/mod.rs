@@ -98,6 +98,8 @@ pub struct SparedRuns {
     /// Finds out how the receiver gathers packets, where it does; what is found then measures.
     ears: Option<Coalescence>,
     ruler: Option<Ruler>,
+    /// When the first packet of all left, and that of the last train.
+    span: Option<(Nanos, Nanos)>,
     /// Of the long trains at the pace that was found, once there are any.
     long: Option<Long>,
 }
@@ -121,6 +123,7 @@ impl SparedRuns {
             strained: None,
             ears: None,
             ruler: None,
+            span: None,
             long: None,
         }
     }
@@ -151,6 +154,9 @@ impl Method for SparedRuns {
     }
 
     fn see(&mut self, observation: &Observation) {
+        if let Some(sent) = observation.fates.first().map(|fate| fate.sent.nearest_wire()) {
+            self.span = Some((self.span.map_or(sent, |(first, _)| first), sent));
+        }
         if let Some(long) = &mut self.long {
             return long.see(observation);
         }

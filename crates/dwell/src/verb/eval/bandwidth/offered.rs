@@ -55,8 +55,9 @@ pub(super) fn offered(rows: &[Row]) -> Vec<Offered> {
         .map(|(world, condition, [asked, offered, seconds])| Offered {
             world,
             condition,
-            asked_bps: asked / seconds,
-            offered_bps: offered / seconds,
+            // Whole bits, as they are in the rows: means of equal rates are that rate.
+            asked_bps: (asked / seconds).round(),
+            offered_bps: (offered / seconds).round(),
             seconds,
             off: offered / asked - 1.0,
         })
