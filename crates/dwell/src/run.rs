@@ -144,6 +144,14 @@ impl Run {
         Ok((report, began.elapsed()))
     }
 
+    /// Has the report of a measurement say what another one showed.
+    pub(crate) fn revise(&mut self, stage: &str, by: &str, revised: impl FnOnce(Report, &Report) -> Report) {
+        let place = |stage: &str| self.found.iter().position(|found| found.stage == stage);
+        if let (Some(place), Some(by)) = (place(stage), place(by)) {
+            self.found[place].report = revised(self.found[place].report.clone(), &self.found[by].report);
+        }
+    }
+
     /// Looks at the path hop by hop. That nothing can be seen is a result; what the record cannot take is an error.
     pub(crate) fn walk(&mut self) -> Result<()> {
         let mut hops = match self.world.hops() {

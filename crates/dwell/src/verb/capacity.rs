@@ -152,6 +152,9 @@ pub(crate) fn measure_narrow(run: &mut Run) -> Result<()> {
 pub(crate) const NARROW_STAGE: &str = "capacity";
 pub(crate) const NARROW: [Quantity; 1] = [Quantity::NarrowLinkCapacity];
 
+/// What is shown of it where a token bucket was found.
+pub(crate) const BUCKET: [Quantity; 2] = [Quantity::TokenRate, Quantity::BucketDepth];
+
 const SHOWN: [Quantity; 5] = [
     Quantity::EndLinkCapacity,
     Quantity::NarrowLinkCapacity,

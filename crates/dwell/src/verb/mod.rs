@@ -169,11 +169,17 @@ fn insert_report(
 ) -> Result<()> {
     document.insert("method".into(), json!(report.method));
     document.insert("stamps".into(), serde_json::to_value(report.stamps)?);
+    insert_told(document, report, shown)?;
+    document.insert("warnings".into(), json!(warnings(finished)));
+    Ok(())
+}
+
+/// What a report says of those of `shown` that it has, and its verdict.
+fn insert_told(document: &mut Map<String, Value>, report: &Report, shown: &[Quantity]) -> Result<()> {
     let told: Vec<Quantity> =
         shown.iter().copied().filter(|quantity| report.findings.contains_key(quantity)).collect();
     insert_findings(document, report, &told)?;
     document.insert("verdict".into(), json!(report.verdict));
-    document.insert("warnings".into(), json!(warnings(finished)));
     Ok(())
 }
 

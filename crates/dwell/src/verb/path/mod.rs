@@ -8,7 +8,9 @@ pub(crate) use alone::PathAlone;
 use super::avail;
 use super::coalescence::measure_coalescence;
 use super::ppt::{PptMethod, kernel_truth, sweep};
-use super::{Measuring, capacity, coalescence, delay, insert_findings, measure, measure_in, warnings};
+use super::{
+    Measuring, capacity, coalescence, delay, insert_findings, insert_told, measure, measure_in, warnings,
+};
 use crate::cli::Output;
 use crate::figure::cells;
 use crate::picture::Panel;
@@ -18,6 +20,7 @@ use crate::target::TargetArgs;
 use crate::waterfall::{Bar, Bars, Extent};
 use anyhow::Result;
 use clap::Args;
+use dwell_core::avail::behind_bucket;
 use dwell_core::waterfall::{Dominant, Part, Waterfall};
 use dwell_core::{Quantity, Report, Vantage};
 use serde_json::{Map, Value, json};
@@ -119,6 +122,7 @@ impl Measuring for Path {
         run.measure(delay::STAGE, &mut method)?;
         capacity::measure_narrow(run)?;
         avail::measure_free(run)?;
+        run.revise(avail::STAGE, capacity::NARROW_STAGE, behind_bucket);
         run.walk()
     }
 
@@ -144,10 +148,14 @@ impl Measuring for Path {
             (capacity::NARROW_STAGE, &capacity::NARROW),
             (avail::STAGE, &avail::SHOWN),
         ];
+        let limits = [(capacity::NARROW_STAGE, &capacity::BUCKET[..]), (avail::STAGE, &[])];
         for (stage, quantities) in of {
             if let Some(report) = finished.report(stage) {
                 let mut findings = Map::new();
                 insert_findings(&mut findings, report, quantities)?;
+                if let Some((_, told)) = limits.iter().find(|(limited, _)| *limited == stage) {
+                    insert_told(&mut findings, report, told)?;
+                }
                 document.insert(stage.replace('-', "_"), Value::Object(findings));
             }
         }
