@@ -101,3 +101,50 @@ fn a_nic_that_gathers_packets_gets_no_figure_from_pairs() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("came at once"));
 }
+
+/// A shaper of 50 Mb/s that passes 64 KiB as fast as its link of 100 Mb/s.
+const BUCKET: &str = "name = 'bucket'
+[[links]]
+rate = '1 Gb/s'
+[[links]]
+rate = '100 Mb/s'
+shaper = { rate = '50 Mb/s', burst = '64 KiB' }
+";
+
+#[test]
+fn a_token_bucket_is_told_and_what_lasts_is_its_rate() {
+    let here = folder();
+    fs::write(here.path().join("bucket.toml"), BUCKET).expect("written");
+    let told = document(&dwell(here.path(), &["capacity", "bucket.toml", "--on", "sim", "--json"]));
+    assert_eq!(told["verdict"]["limit"], "token-bucket");
+    // It counts frames, and not the twelve bytes between them.
+    let near = |key: &str, truth: f64, within: f64| {
+        let value = told[key]["value"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
+        assert!((value / truth - 1.0).abs() < within, "{key}: {value}, not {truth}");
+    };
+    near("token_rate", 50e6 * 1_538.0 / 1_526.0, 0.01);
+    near("bucket_depth", 65_536.0, 0.05);
+    near("narrow_link_capacity", 100e6, 0.01);
+    let at_ip = told["ip_layer_bps"].as_f64().expect("a rate");
+    assert!((at_ip / (50e6 * 1_500.0 / 1_526.0) - 1.0).abs() < 0.01, "{at_ip}");
+    let text = dwell(here.path(), &["capacity", "bucket.toml", "--on", "sim"]);
+    let text = String::from_utf8(text.stdout).expect("text");
+    assert!(text.contains("50.39 Mb/s with Ethernet framing"), "{text}");
+}
+
+#[test]
+fn a_path_has_no_more_free_than_a_bucket_on_it_gets() {
+    let here = folder();
+    fs::write(here.path().join("bucket.toml"), BUCKET).expect("written");
+    let arguments = ["path", "bucket.toml", "--on", "sim", "--json", "--record", "bucket.dwell"];
+    let told = document(&dwell(here.path(), &arguments));
+    let replayed = document(&dwell(here.path(), &["replay", "bucket.dwell", "--json"]));
+    for told in [told, replayed] {
+        let free = &told["avail"]["available_bandwidth"];
+        let bound = free["bound"].as_f64().unwrap_or_else(|| panic!("{free:#}"));
+        assert!((bound / 50e6 - 1.0).abs() < 0.02 && free["side"] == "upper", "{free:#}");
+        assert_eq!(told["avail"]["verdict"]["limit"], "token-bucket");
+        assert_eq!(told["capacity"]["verdict"]["limit"], "token-bucket");
+        assert!(told["capacity"]["token_rate"]["value"].is_number(), "{}", told["capacity"]);
+    }
+}

@@ -22,7 +22,8 @@ use std::time::Duration;
 /// Measure how much the narrowest link of the path carries
 ///
 /// The default method, `spared-runs`, finds the narrowest link, wherever on the path it is, among traffic of others, from
-/// runs of packets that none of it touched. `end-link` tells the link that the remote host hangs on, which may be faster.
+/// runs of packets that none of it touched; a long train at the end shows whether a token bucket lets no more than its rate
+/// through, how much that is, and how deep the bucket is. `end-link` tells the link that the remote host hangs on, which may be faster.
 /// The others are published methods under their authors' names, with their constants, and with their weaknesses.
 ///
 /// Rates count what a packet takes of an Ethernet link, with header, preamble and gap; what is left at the IP layer is told

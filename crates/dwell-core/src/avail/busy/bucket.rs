@@ -5,7 +5,7 @@
 use super::line::{Line, line};
 use super::sample::Sample;
 use crate::avail::stream::{Passed, occupied, stream};
-use crate::capacity::fall::{Fall, WINDOW, alike, fall};
+use crate::capacity::fall::{Fall, WINDOW, alike, fall, policed};
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
@@ -65,8 +65,9 @@ const NEAR: f64 = 8.0;
 /// And where it comes from a bucket that is so much slower than that link: less may be what others did by chance.
 const SLOWER: f64 = 1.2;
 
-/// Of a bucket no ten packets come sooner than at so much of its own pace.
-const SOONEST: f64 = 0.9;
+/// Of what comes from it so small a share follows as soon as that link lets it (within a tenth): of what others hold up more does.
+const UNPARTED: f64 = 0.05;
+const NEARLY: f64 = 1.1;
 
 /// What long trains are sent at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub(crate) struct Bucket {
     emptied: Vec<Sample>,
     /// How long these were sent for, nanoseconds.
     pub(super) watched: f64,
+    /// Gaps between them, and those that are no longer than the trains' own.
+    gaps: (usize, usize),
     /// What fell alike was no bucket.
     refuted: bool,
     /// The second long train came as it was sent: what made the first fall was traffic of others.
@@ -115,6 +118,7 @@ impl Bucket {
             filled: Vec::new(),
             emptied: Vec::new(),
             watched: 0.0,
+            gaps: (0, 0),
             refuted: false,
             lossy: false,
             cleared: false,
@@ -140,7 +144,8 @@ impl Bucket {
         if self.sent <= ALIKE {
             let sent = passed.last().map_or(self.packets, |last| last.number + 1);
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
-            let Some(fall) = fall(passed).or_else(|| self.throttled(passed)) else {
+            let shallow = || policed(passed).or_else(|| self.throttled(passed));
+            let Some(fall) = shallow().or_else(|| fall(passed)) else {
                 let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
@@ -184,6 +189,9 @@ impl Bucket {
     fn watch(&mut self, passed: &[Passed]) -> Vec<Sample> {
         let emptied = blocks(passed);
         self.emptied.extend(&emptied);
+        let unparted = |two: &&[Passed]| two[1].came - two[0].came < self.gap * NEARLY;
+        let unparted = passed.windows(2).filter(unparted).count();
+        self.gaps = (self.gaps.0 + passed.len().saturating_sub(1), self.gaps.1 + unparted);
         self.watched += passed.first().zip(passed.last()).map_or(0.0, |(from, to)| to.sent - from.sent);
         emptied
     }
@@ -223,9 +231,9 @@ impl Bucket {
     /// Whether what trains at a link's own pace emptied is slower than that link. What holds them up may be others on several links, which lets
     /// packets come sooner now and then.
     fn is_slower(&self, line: &Line) -> bool {
-        let soonest = self.emptied.iter().map(|sample| sample.output).fold(f64::INFINITY, f64::min);
-        let own = line.own;
-        own.value > self.gap * SLOWER && own.low > self.gap && soonest > own.value * SOONEST
+        let ((gaps, unparted), own) = (self.gaps, line.own);
+        let is_parted = (unparted as f64) < gaps as f64 * UNPARTED;
+        own.value > self.gap * SLOWER && own.low > self.gap && is_parted
     }
 
     /// Whether trains at a link's own pace fell alike, and what came then has that link's own line: the traffic of others held them up.
@@ -350,6 +358,8 @@ fn blocks(passed: &[Passed]) -> Vec<Sample> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::avail::chance::exponential;
+    use crate::stats::bootstrap::Indices;
     use proptest::prelude::*;
 
     const SIZE: Bytes = Bytes(1_500);
@@ -360,11 +370,16 @@ mod tests {
 
     /// What comes of a train through a full bucket that gets a token for a packet each `own` nanoseconds, of which others take `share`, evenly.
     fn bucket(train: &Train, own: f64, share: f64, drops: bool) -> Vec<Passed> {
-        let (mut sent, mut last, mut tokens, mut ready) = (0.0, 0.0, DEPTH, 0.0_f64);
+        of_depth(DEPTH, train, own, share, drops)
+    }
+
+    /// The same through one that holds so many packets.
+    fn of_depth(depth: f64, train: &Train, own: f64, share: f64, drops: bool) -> Vec<Passed> {
+        let (mut sent, mut last, mut tokens, mut ready) = (0.0, 0.0, depth, 0.0_f64);
         let mut passed = Vec::new();
         for (number, packet) in train.packets.iter().enumerate() {
             sent += if number > 0 { packet.hold.as_f64() } else { 0.0 };
-            tokens = f64::min(tokens + (sent - last) * (1.0 - share) / own, DEPTH);
+            tokens = f64::min(tokens + (sent - last) * (1.0 - share) / own, depth);
             last = sent;
             if tokens >= 1.0 {
                 tokens -= 1.0;
@@ -381,8 +396,40 @@ mod tests {
         passed
     }
 
-    fn run(packets: usize, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
-        let mut bucket = Bucket::new(At::Free, GAP, packets);
+    /// What comes of a train through links that take [`GAP`] for each packet, of which others' packets of that size take `share` by
+    /// chance: one behind another.
+    fn loaded(train: &Train, share: f64, links: usize, chance: &mut Indices) -> Vec<Passed> {
+        let mut at = 0.0;
+        let times = train.packets.iter().enumerate().map(|(number, packet)| {
+            at += if number > 0 { packet.hold.as_f64() } else { 0.0 };
+            at
+        });
+        let sent: Vec<f64> = times.collect();
+        let mut came = sent.clone();
+        for _ in 0..links {
+            let mean = Nanos::from_f64(GAP / share);
+            let mut next = || exponential(chance, mean).as_f64();
+            let (mut free, mut other) = (0.0_f64, next());
+            for at in &mut came {
+                while other <= *at {
+                    free = free.max(other) + GAP;
+                    other += next();
+                }
+                free = free.max(*at) + GAP;
+                *at = free;
+            }
+        }
+        let first = came[0];
+        let passed = sent.iter().zip(came).enumerate();
+        passed.map(|(number, (sent, came))| Passed { number, sent: *sent, came: came - first }).collect()
+    }
+
+    fn run(packets: usize, path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
+        run_at(At::Free, packets, path)
+    }
+
+    fn run_at(at: At, packets: usize, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
+        let mut bucket = Bucket::new(at, GAP, packets);
         while let Some((train, _)) = bucket.next(SIZE) {
             bucket.see(&path(&train));
         }
@@ -399,6 +446,28 @@ mod tests {
             prop_assert!((line.own.value / own - 1.0).abs() < 0.03, "{line:?}");
             let depth = told.depth(&line).unwrap();
             prop_assert!(depth.low <= DEPTH && DEPTH <= depth.high && depth.high - depth.low < 12.0, "{depth:?}");
+        }
+
+        /// At the pace of its link hardly a packet passes it as it was sent.
+        #[test]
+        fn a_shallow_bucket_is_told_at_its_links_pace(
+            slower in 1.4..40.0f64, share in 0.0..0.5f64, depth in 1.0..12.0f64,
+        ) {
+            let own = slower * GAP;
+            let told = run_at(At::Pace, 410, |train| of_depth(depth, train, own, share, false));
+            prop_assert!(told.fallen().is_some() && !told.is_load());
+            let line = told.line().unwrap();
+            prop_assert!((line.own.value / own - 1.0).abs() < 0.03, "{line:?}");
+            let held = told.depth(&line).unwrap();
+            prop_assert!(held.low <= depth && depth <= held.high, "{depth} {held:?}");
+        }
+
+        /// What others send between its packets holds up such a train too, and is no bucket.
+        #[test]
+        fn loaded_links_are_no_bucket(share in 0.05..0.95f64, links in 1..3_usize, seed in 0..1_000_usize) {
+            let mut chance = Indices::new(seed as u64);
+            let told = run_at(At::Pace, 410, |train| loaded(train, share, links, &mut chance));
+            prop_assert!(told.line().is_none(), "{:?}", told.line());
         }
 
         #[test]
