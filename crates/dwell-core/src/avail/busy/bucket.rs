@@ -5,7 +5,7 @@
 use super::line::{Line, line};
 use super::sample::Sample;
 use crate::avail::stream::{Passed, occupied, stream};
-use crate::capacity::fall::{Fall, WINDOW, alike, fall, policed};
+use crate::capacity::fall::{Fall, STEPS, WINDOW, alike, fall, policed};
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
@@ -263,8 +263,11 @@ impl Bucket {
         !self.falls.is_empty()
     }
 
-    /// Adds what the rate and the depth of a policer are at the least, of packets of a size.
+    /// Adds what the rate and the depth of a policer are at the least, of packets of a size, unless it let too few pass to say so.
     pub(crate) fn policed(&self, report: Report, size: Bytes) -> Report {
+        if self.falls.iter().any(|fall| self.one(fall) * STEPS as f64 > 1.0) {
+            return report;
+        }
         let why = "others' packets may be a part of what passes a policer";
         let least = |figure: &dyn Fn(&Fall) -> f64| {
             self.falls.iter().map(|fall| (1.0 - self.one(fall)) * figure(fall)).fold(f64::INFINITY, f64::min)
