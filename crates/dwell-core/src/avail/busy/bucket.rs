@@ -69,6 +69,9 @@ const SLOWER: f64 = 1.2;
 const UNPARTED: f64 = 0.05;
 const NEARLY: f64 = 1.1;
 
+/// What holds less is no bucket: a link takes one packet at once, and where a train fell is known to a part of one.
+const ONE: f64 = 1.5;
+
 /// What long trains are sent at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum At {
@@ -289,6 +292,11 @@ impl Bucket {
             Some(depth) => report.with(Quantity::BucketDepth, finding(depth, size.0 as f64, Unit::Bytes)),
             None => report,
         }
+    }
+
+    /// Whether it holds no more than the one packet that every link takes at once.
+    pub(crate) fn is_link(&self, line: &Line) -> bool {
+        self.depth(line).is_some_and(|depth| depth.value < ONE)
     }
 
     /// Packets that a bucket held from which these come: while those passed that emptied it, more came in. Where a train fell is known to

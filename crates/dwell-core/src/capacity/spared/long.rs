@@ -1,10 +1,12 @@
 //! A long train at the pace that was found: whether a token bucket passed all trains before it; and the verdict.
 
 use super::SparedRuns;
+use super::verdict::{AGREEING, narrow_link};
 use crate::avail::busy::bucket::{At, Bucket};
-use crate::avail::stream::{passed, spacing};
+use crate::avail::stream::{occupied, passed, spacing};
 use crate::limit::Limit;
-use crate::report::{Finding, Quantity, Report, Side};
+use crate::report::{Finding, Quantity, Report, Side, Unit};
+use crate::stats::Estimate;
 use crate::train::{Departure, Fleet, Observation};
 use crate::unit::{Bytes, Nanos};
 
@@ -56,11 +58,17 @@ impl SparedRuns {
 
     /// What packets may pass at, bits per second.
     fn rate(&self) -> Option<f64> {
-        match self.found().finding(Quantity::NarrowLinkCapacity) {
-            Finding::Value { value, .. } => Some(value),
-            Finding::Bound { bound, side: Side::Lower, .. } => Some(bound),
-            _ => None,
-        }
+        let found = match self.found().finding(Quantity::NarrowLinkCapacity) {
+            Finding::Value { value, .. } => value,
+            Finding::Bound { bound, side: Side::Lower, .. } => bound,
+            _ => return None,
+        };
+        // Where sizes do not agree, the fastest may have passed a bucket that holds several of theirs.
+        let (sizes, without) = self.basis();
+        let (alone, agree) = self.agreement(&sizes, without);
+        let doubted = self.ruler.is_none() && agree < AGREEING;
+        let fastest = alone.iter().map(|slope| 1e9 / slope).filter(|_| doubted);
+        Some(fastest.fold(found, f64::max))
     }
 
     /// The bucket's figures, and the verdict.
@@ -71,7 +79,25 @@ impl SparedRuns {
         if let Some(fall) = fallen.filter(|fall| fall.drops) {
             return bucket.policed(report, size).limited(Limit::TokenBucket, fall.reason());
         }
+        let bits = occupied(size);
         if let (Some(fall), Some(line)) = (fallen, bucket.line()) {
+            if bucket.is_link(&line) {
+                let why = "a long train came from its beginning on at a rate that smaller packets passed, for of these several pass at once";
+                let own = line.own;
+                let slope = Estimate { value: own.value / bits, low: own.low / bits, high: own.high / bits };
+                // A range that leaves it out is of what several small packets passed at.
+                let is_other = match report.finding(Quantity::NarrowLinkCapacity) {
+                    Finding::Value { low, .. } => 1e9 / slope.low < low,
+                    _ => true,
+                };
+                let report = if is_other { narrow_link(report, slope) } else { report };
+                return report.limited(Limit::Link, why);
+            }
+            // Small packets pass faster where gaps between them are not counted; full ones came at no more than the link's pace.
+            let why = "full packets came at that rate before a bucket was empty";
+            let least = Finding::at_least(bits * 1e9 / fall.before, Unit::Bps, why);
+            let is_bound = matches!(report.finding(Quantity::NarrowLinkCapacity), Finding::Bound { .. });
+            let report = if is_bound { report.with(Quantity::NarrowLinkCapacity, least) } else { report };
             return bucket.told(report, &line, size).limited(Limit::TokenBucket, fall.reason());
         }
         // What is no value has a reason of its own.
