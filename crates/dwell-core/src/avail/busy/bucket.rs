@@ -5,7 +5,7 @@
 use super::line::{Line, line};
 use super::sample::Sample;
 use crate::avail::stream::{Passed, occupied, stream};
-use crate::capacity::fall::{Fall, STEPS, WINDOW, alike, fall, policed};
+use crate::capacity::fall::{Fall, WINDOW, alike, fall, policed};
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
@@ -47,6 +47,9 @@ const MARGIN: usize = 8;
 /// So many packets that came through make a sample, and so many of these tell.
 const BLOCK: usize = 10;
 const BLOCKS: usize = 5;
+
+/// Of a policer that let fewer pass no figure is told.
+const FEWEST: f64 = 24.0;
 
 /// A bucket has so many times as long to fill as it would take at the rate at which packets then came through: of that the others take their part
 /// once the train is over.
@@ -156,7 +159,9 @@ impl Bucket {
             let emptied = self.watch(passed.get(fall.passed as usize + MARGIN..).unwrap_or_default());
             // Single windows hold one packet of others or none: all together tell the rate better than their median.
             let outputs: Vec<f64> = emptied.iter().map(|sample| sample.output).collect();
-            let after = mean(&outputs).filter(|after| *after > fall.before).unwrap_or(fall.after);
+            // What passes a policer may come as near to each other as it left a queue.
+            let after =
+                mean(&outputs).filter(|after| !fall.drops && *after > fall.before).unwrap_or(fall.after);
             self.falls.push(Fall { after, ..fall });
             self.filled
                 .push(passed.get(fall.passed as usize).map_or(fall.passed * self.gap, |packet| packet.sent));
@@ -268,7 +273,7 @@ impl Bucket {
 
     /// Adds what the rate and the depth of a policer are at the least, of packets of a size, unless it let too few pass to say so.
     pub(crate) fn policed(&self, report: Report, size: Bytes) -> Report {
-        if self.falls.iter().any(|fall| self.one(fall) * STEPS as f64 > 1.0) {
+        if self.falls.iter().any(|fall| self.one(fall) * FEWEST > 1.0) {
             return report;
         }
         let why = "others' packets may be a part of what passes a policer";
