@@ -12,7 +12,7 @@ pub(crate) const WINDOW: usize = 4;
 const BESIDE: usize = 4;
 
 /// gamma: the rates before are so many times those after (Kanuparthy and Dovrolis 2011, section 3.1).
-pub(crate) const GAMMA: f64 = 1.1;
+pub(super) const GAMMA: f64 = 1.1;
 
 /// The sender is faster than what arrives if it sends so many times as much.
 pub(super) const FASTER: f64 = 1.05;

@@ -1,6 +1,9 @@
 //! A token bucket deeper than all other trains: one long train at what seems free must come to its end as it was sent. Where it falls
 //! to a lower rate, and the next one at the same packet, a bucket is empty there; and what comes through then has a line as
 //! what comes through a link has: the bucket's rate, and what others take of it.
+//!
+//! Capacity looks for one by trains at a link's own pace. There others hold up a train too, and a bucket may be so shallow that
+//! hardly a packet passes at that pace: [`At::Pace`] says what differs.
 
 use super::line::{Line, line};
 use super::sample::Sample;
