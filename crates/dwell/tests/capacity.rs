@@ -130,6 +130,14 @@ fn a_token_bucket_is_told_and_what_lasts_is_its_rate() {
     let text = dwell(here.path(), &["capacity", "bucket.toml", "--on", "sim"]);
     let text = String::from_utf8(text.stdout).expect("text");
     assert!(text.contains("50.39 Mb/s with Ethernet framing"), "{text}");
+    // Its picture shows both rates.
+    let drawn = dwell(here.path(), &["capacity", "bucket.toml", "--on", "sim", "--plot", "bucket.svg"]);
+    assert!(drawn.status.success());
+    let picture = fs::read_to_string(here.path().join("bucket.svg")).expect("a picture");
+    assert!(picture.contains("A token bucket lets through 50.39 Mb/s"), "{picture}");
+    let packets = picture.split(" packets; ").next().and_then(|before| before.rsplit('>').next());
+    let packets: u32 = packets.and_then(|number| number.trim().parse().ok()).expect("their number");
+    assert!(packets > 900, "the long trains as well: {packets}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::clock::CLOCK_RATE_DOUBT;
 use crate::gap;
 use crate::report::{Finding, Unit};
 use crate::train::{Observation, PathFacts};
-use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD, Nanos};
+use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD};
 
 /// A rate that pairs of full packets told, with what the receiver's clock leaves open: its tick, and its own rate.
 fn by_a_clock(value: f64, low: f64, high: f64, facts: &PathFacts) -> Finding {
@@ -38,11 +38,11 @@ fn by_a_clock(value: f64, low: f64, high: f64, facts: &PathFacts) -> Finding {
     Finding::value(value, low * (1.0 - open), high * (1.0 + open), Unit::Bps)
 }
 
-/// The rate at which each packet of a train sent back to back came behind the one before it, in bits per second; without
-/// those that came at once.
+/// The rate at which each packet of a train of equal packets, sent back to back or equally far apart, came behind the one before
+/// it, in bits per second; without those that came at once.
 #[must_use]
 pub fn rates(observation: &Observation) -> Vec<f64> {
-    let Some((size, Nanos::ZERO)) = shape(observation) else { return Vec::new() };
+    let Some((size, _)) = shape(observation) else { return Vec::new() };
     let read = vantage(observation);
     let gaps = observation.fates.windows(2).filter_map(|two| gap::between(&two[0], &two[1], read));
     gaps.filter(|gap| *gap > 0.0).map(|gap| occupied(size) * 1e9 / gap).collect()
