@@ -22,6 +22,8 @@ impl SimPath {
                 path.facts.max_size = mtu::search(Sizing { path: &mut path, direction })?;
             }
         }
+        // What counters call free is free for packets of that size.
+        (path.forward.max_size, path.reverse.max_size) = (path.facts.max_size, path.facts.max_size);
         Ok(path)
     }
 }

@@ -140,7 +140,7 @@ impl Busy {
             (Limit::Unstable, why.to_owned())
         } else {
             let longest = self.sending.most();
-            let longer = if self.bucket.is_none() { " (dwell capacity sends a longer one)" } else { "" };
+            let longer = if self.bucket.is_none() { " (dwell capacity may send a longer one)" } else { "" };
             let why = format!(
                 "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show{longer}"
             );

@@ -28,9 +28,7 @@ const BEHIND: usize = 64;
 /// what is free.
 const TAILS: [usize; 3] = [100, 400, 400];
 
-/// But no more than come in so many nanoseconds (behind trains at a link's pace, which leave more waiting, in fewer), and so many at the
-/// least.
-const LASTING: [f64; 2] = [1e9, 0.3e9];
+/// But no more than come in the time that [`At::lasting`] says, and so many at the least.
 const LEAST: usize = 40;
 
 /// The first are so many times as far apart as packets came through; the others, and what else passes, are together so many times what the
@@ -85,6 +83,16 @@ pub(crate) enum At {
     Free,
     /// The pace of a link, whatever others send.
     Pace,
+}
+
+impl At {
+    /// So long trains behind them last, nanoseconds: those at a link's pace leave more waiting.
+    const fn lasting(self) -> f64 {
+        match self {
+            Self::Free => 1e9,
+            Self::Pace => 0.3e9,
+        }
+    }
 }
 
 /// What long trains showed.
@@ -349,7 +357,7 @@ impl Bucket {
         let nearer = |line: Line| line.own.value / (OVERLOAD - line.share.value.clamp(0.0, 1.0));
         let line = line(&[], &self.emptied, None).filter(|_| self.sent > ALIKE);
         let gap = Nanos::from_f64(line.map_or(FULL * after, nearer));
-        let timely = (LASTING[self.at as usize] / after) as usize;
+        let timely = (self.at.lasting() / after) as usize;
         Some(stream(size, gap, packets.min(timely.max(LEAST))))
     }
 

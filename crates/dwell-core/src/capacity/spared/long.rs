@@ -11,9 +11,13 @@ use crate::train::{Departure, Fleet, Observation};
 use crate::unit::{Bytes, Nanos};
 
 /// The long train takes so much of the narrow link's time, for it is in the way of others; but it has so many packets at the least, and
-/// at the most.
+/// at the most, as long as these take no longer than the other time.
 const LASTING: Nanos = Nanos::from_millis(50);
 const PACKETS: (usize, usize) = (128, 2_048);
+const LONGEST: Nanos = Nanos::from_millis(500);
+
+/// Of fewer packets no train shows where its rate falls.
+const FEWEST: usize = 40;
 
 /// Before it a bucket has so long to fill, where all can be over by then.
 const FILLING: Nanos = Nanos::from_millis(500);
@@ -44,7 +48,11 @@ impl SparedRuns {
             let Some(rate) = self.rate() else { return Fleet::new() };
             // No faster than the link takes them: what waits before it are the others' packets alone.
             let gap = spacing(size, rate).as_f64().max(1.0);
-            let packets = ((LASTING.as_f64() / gap) as usize).clamp(PACKETS.0, PACKETS.1);
+            let within = |time: Nanos| (time.as_f64() / gap) as usize;
+            let packets = within(LASTING).clamp(PACKETS.0, PACKETS.1).min(within(LONGEST));
+            if packets < FEWEST {
+                return Fleet::new();
+            }
             self.long = Some(Long { bucket: Bucket::new(At::Pace, gap, packets), packets, lost: 0 });
         }
         let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
@@ -73,7 +81,11 @@ impl SparedRuns {
 
     /// The bucket's figures, and the verdict.
     pub(super) fn judged(&self, report: Report) -> Report {
-        let Some(Long { bucket, packets, lost }) = &self.long else { return report };
+        let Some(Long { bucket, packets, lost }) = &self.long else {
+            let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
+            let why = "trains come at that rate; none was sent that a token bucket would not pass, for it would take too long";
+            return if is_value { report.limited(Limit::Link, why) } else { report };
+        };
         let size = self.facts.max_size;
         let fallen = bucket.fallen();
         if let Some(fall) = fallen.filter(|fall| fall.drops) {

@@ -141,20 +141,20 @@ impl Measuring for Path {
             document.insert("waterfall".into(), json!(parts));
             document.insert("sentence".into(), json!(sentence(&waterfall)));
         }
+        // What is always there, and of those that say what limits, what is where it was found.
         let of = [
-            (capacity::STAGE, &[Quantity::EndLinkCapacity][..]),
-            (KNEE.name(), &super::ppt::QUANTITIES),
-            (delay::STAGE, &delay::QUANTITIES),
-            (capacity::NARROW_STAGE, &capacity::NARROW),
-            (avail::STAGE, &avail::SHOWN),
+            (capacity::STAGE, &[Quantity::EndLinkCapacity][..], None),
+            (KNEE.name(), &super::ppt::QUANTITIES, None),
+            (delay::STAGE, &delay::QUANTITIES, None),
+            (capacity::NARROW_STAGE, &capacity::NARROW, Some(&capacity::BUCKET[..])),
+            (avail::STAGE, &avail::SHOWN, Some(&capacity::BUCKET)),
         ];
-        let limits = [(capacity::NARROW_STAGE, &capacity::BUCKET[..]), (avail::STAGE, &[])];
-        for (stage, quantities) in of {
+        for (stage, quantities, found) in of {
             if let Some(report) = finished.report(stage) {
                 let mut findings = Map::new();
                 insert_findings(&mut findings, report, quantities)?;
-                if let Some((_, told)) = limits.iter().find(|(limited, _)| *limited == stage) {
-                    insert_told(&mut findings, report, told)?;
+                if let Some(found) = found {
+                    insert_told(&mut findings, report, found)?;
                 }
                 document.insert(stage.replace('-', "_"), Value::Object(findings));
             }
