@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufWriter, Error, Result};
 use std::path::Path;
 use std::time::Instant;
-use verdict::{Said, Truths};
+use verdict::{Said, Truths, print_by_behaviour};
 
 /// Of this many connections come some 1.6 million packets.
 const CONNECTIONS: u32 = 90_000;
@@ -33,14 +33,21 @@ fn main() -> Result<()> {
     truths.iter().for_each(|truth| judge.expect(truth.clone()));
     said.iter().for_each(|handshake| judge.hear(handshake));
     let truths = Truths::new(truths);
-    truths.print("dwell", &said.iter().map(of_tracker).collect::<Vec<_>>(), packets, took);
+    let mut readers = vec![truths.compare("dwell", &said.iter().map(of_tracker).collect::<Vec<_>>())];
+    readers[0].print(packets, took);
     for (name, ask) in peers::ALL {
         let started = Instant::now();
         match ask(&file) {
-            Some(said) => truths.print(name, &said, packets, started.elapsed()),
+            Some(said) => {
+                let took = started.elapsed();
+                let reader = truths.compare(name, &said);
+                reader.print(packets, took);
+                readers.push(reader);
+            }
             None => println!("{name:>10} is not installed"),
         }
     }
+    print_by_behaviour(&readers);
     println!("\nDwell, the worst first:");
     let mut rows: Vec<_> = judge.tallies().iter().collect();
     rows.sort_by(|(_, one), (_, other)| {
