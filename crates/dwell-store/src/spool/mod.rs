@@ -151,7 +151,9 @@ impl Spool {
             self.ledger.give_up(error.reason(), count);
             // Where there is no room, what the warehouse has already must not take any.
             self.end_tail();
-            self.remove_settled()?;
+            let removed = self.remove_settled();
+            // Why the records are gone comes first: that old ones could not be removed is seen again at the next.
+            return appended.and(removed);
         }
         appended
     }

@@ -169,6 +169,11 @@ impl Tracker {
         since > self.limit(self.table.class(place)) || -since > self.patience
     }
 
+    /// Whether two times are near enough to each other to be of one connection, whichever way the clock went between them.
+    fn is_near(&self, one: Nanos, other: Nanos) -> bool {
+        (one - other).abs() <= self.patience
+    }
+
     /// Whether it is established or refused, and only what may tell more of it is waited for.
     fn is_over(&self, place: Place) -> bool {
         match self.table.class(place) {
@@ -203,7 +208,7 @@ impl Tracker {
 
     /// Begun by the SYN that had to give way before this segment, which repeats or answers it.
     fn unparked(&mut self, flow: Flow, segment: &Segment) -> Option<Progress> {
-        let syn = self.parked.take(flow.hash, segment).filter(|syn| segment.at - syn.at <= self.patience)?;
+        let syn = self.parked.take(flow.hash, segment).filter(|syn| self.is_near(segment.at, syn.at))?;
         Some(self.opened(flow, &syn))
     }
 

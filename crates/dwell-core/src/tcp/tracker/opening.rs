@@ -202,7 +202,7 @@ impl Tracker {
         take: &mut dyn FnMut(Handshake),
     ) -> bool {
         if let Some((past, ended)) = self.over.find(flow.hash, &segment.from, &segment.to) {
-            let is_fresh = segment.at - ended.touched <= self.patience;
+            let is_fresh = self.is_near(segment.at, ended.touched);
             if is_fresh && is_of(&ended, segment) {
                 self.counts.late += 1;
                 return false;

@@ -28,9 +28,33 @@ const BACK: u32 = 120;
 /// A connection that not every probe has told of is told without the others after this time.
 const PATIENCE: Nanos = Nanos::from_secs(30);
 
+/// A connection that the warehouse hands out no longer is known as told for so long.
+const REMEMBERED: Nanos = Nanos::from_secs(120);
+
 /// So many connections tell the order of the probes, or as many as there are after [`PATIENCE`]: what was told in one
 /// order cannot be taken back in another.
 const VOTERS: u64 = 30;
+
+/// Connections that have been told, and when each was last among what the warehouse hands out.
+#[derive(Default)]
+struct Told(HashMap<Ends, Nanos>);
+
+impl Told {
+    /// Whether it has been told already.
+    fn has(&mut self, ends: &Ends, now: Nanos) -> bool {
+        self.0.get_mut(ends).map(|seen| *seen = now).is_some()
+    }
+
+    fn note(&mut self, ends: Ends, now: Nanos) {
+        self.0.insert(ends, now);
+    }
+
+    /// What the warehouse hands out no longer need not be remembered, but for a while, as a probe whose clock is ahead may ship
+    /// late.
+    fn forget(&mut self, now: Nanos) {
+        self.0.retain(|_, seen| now - *seen <= REMEMBERED);
+    }
+}
 
 /// Tells what is new, each second, until interrupted; then what has waited for other probes, as it is.
 pub(super) fn follow(
@@ -46,7 +70,7 @@ pub(super) fn follow(
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
     let (began, mut ordered) = (now(), false);
-    let mut told: HashMap<Ends, Nanos> = HashMap::new();
+    let mut told = Told::default();
     'on: while !interrupted.load(Ordering::Relaxed) {
         let (looked, before) = (Instant::now(), outcome.connections());
         if !ordered {
@@ -80,18 +104,20 @@ fn hear(
     source: &mut Source,
     outcome: &mut Outcome,
     lines: &mut Lines,
-    told: &mut HashMap<Ends, Nanos>,
+    told: &mut Told,
     patience: Nanos,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
     let mut wanted = |connection: &Connection| {
         let ripe = connection.sights.len() == probes || now - connection.first_at >= patience;
-        ripe && told.insert(connection.ends, now).is_none()
+        let is_new = !told.has(&connection.ends, now) && ripe;
+        if is_new {
+            told.note(connection.ends, now);
+        }
+        is_new
     };
     outcome.hear_some(source, lines, &mut wanted)?;
-    // What is no longer looked at need not be remembered.
-    let forgotten = now - Nanos::from_secs(86_400);
-    told.retain(|_, at| *at > forgotten);
+    told.forget(now);
     lines.flush()
 }
 
@@ -106,4 +132,27 @@ fn view(outcome: &Outcome, ordered: bool) -> View {
         vec!["\n".to_owned(), outcome.text(false), "\n".to_owned(), outcome.account(&[])]
     };
     View { head, parts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::tcp::Endpoint;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn what_is_handed_out_no_longer_is_forgotten_after_a_while() {
+        let end = |port| Endpoint { address: Ipv4Addr::LOCALHOST.into(), port };
+        let ends = |port| Ends { client: end(port), server: end(443), isn_client: 1, isn_server: 2 };
+        let mut told = Told::default();
+        assert!(!told.has(&ends(1), Nanos::ZERO));
+        (1..=2).for_each(|port| told.note(ends(port), Nanos::ZERO));
+        for second in 0..600 {
+            assert!(told.has(&ends(1), Nanos::from_secs(second)));
+            told.forget(Nanos::from_secs(second));
+        }
+        assert_eq!(told.0.len(), 1);
+        told.forget(Nanos::from_secs(1_000));
+        assert!(told.0.is_empty());
+    }
 }

@@ -71,6 +71,16 @@ fn a_clock_that_was_set_back_by_more_than_patience_begins_anew() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_makes_nothing_late() {
+    let hour = 3_600_000_000;
+    let again = [syn(0), syn_ack(300), ack(450)];
+    let (told, counts) = counted(&[&[syn(hour), syn_ack(hour + 300), ack(hour + 450)][..], &again].concat());
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
+    assert_eq!((counts.established, counts.late), (2, 0));
+}
+
+#[test]
 fn a_syn_that_passes_late_is_judged_with_the_others() {
     for order in [[1, 0, 2], [1, 2, 0], [0, 1, 2]] {
         let segments = [syn(0), syn_ack(1_000_300), syn(1_000_000)];
