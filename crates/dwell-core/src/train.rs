@@ -60,6 +60,12 @@ impl Train {
     pub fn bytes(&self) -> Bytes {
         self.packets.iter().map(|packet| packet.size).sum()
     }
+
+    /// From its first departure to its last, as asked for.
+    #[must_use]
+    pub fn lasts(&self) -> Nanos {
+        self.packets.iter().skip(1).map(|packet| packet.hold.max(Nanos::ZERO)).sum()
+    }
 }
 
 /// A train, and the idle time before it.
@@ -69,6 +75,14 @@ pub struct Departure {
     pub pause: Nanos,
     /// What departs.
     pub train: Train,
+}
+
+impl Departure {
+    /// From the last departure before it to its own last, as asked for.
+    #[must_use]
+    pub fn lasts(&self) -> Nanos {
+        self.pause.max(Nanos::ZERO) + self.train.lasts()
+    }
 }
 
 /// Trains that are sent one after another before any of them is looked at: a path pays one exchange with its far

@@ -335,10 +335,7 @@ impl Limits {
 /// The planned duration of a fleet.
 #[must_use]
 pub fn duration(fleet: &[Departure]) -> Nanos {
-    let holds = |departure: &Departure| {
-        departure.train.packets.iter().skip(1).map(|p| p.hold.max(Nanos::ZERO)).sum::<Nanos>()
-    };
-    fleet.iter().map(|departure| departure.pause.max(Nanos::ZERO) + holds(departure)).sum()
+    fleet.iter().map(Departure::lasts).sum()
 }
 
 #[cfg(test)]

@@ -141,9 +141,7 @@ impl Path for SimPath {
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
-        let holds = |train: &Train| train.packets.iter().map(|packet| packet.hold).sum::<Nanos>();
-        let asked: Nanos = fleet.iter().map(|departure| departure.pause + holds(&departure.train)).sum();
-        if self.now + asked > END_OF_TIME {
+        if self.now + fleet.iter().map(Departure::lasts).sum() > END_OF_TIME {
             return Err(SimError::EndOfTime);
         }
         // Nothing that a train meets depends on what comes after it, so all may be sent before any is followed.

@@ -7,7 +7,7 @@ use crate::times::Times;
 use dwell_core::host::agentless::Request;
 use dwell_core::unit::ETHERNET_MIN;
 use dwell_core::{
-    Arrival, Departure, Fate, Fleet, Nanos, Observation, Packet, Passage, Path, PathFacts, Stamps, Train,
+    Arrival, Departure, Fate, Fleet, Nanos, Observation, Packet, Passage, Path, PathFacts, Stamps,
 };
 
 /// Requests to the destination of a scenario, and its kernel's replies, stamped by the source's. All trains go forward;
@@ -81,9 +81,7 @@ impl Path for AnsweringPath {
     }
 
     fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
-        let holds = |train: &Train| train.packets.iter().map(|packet| packet.hold).sum::<Nanos>();
-        let asked: Nanos = fleet.iter().map(|departure| departure.pause + holds(&departure.train)).sum();
-        if self.now + asked > END_OF_TIME {
+        if self.now + fleet.iter().map(Departure::lasts).sum() > END_OF_TIME {
             return Err(SimError::EndOfTime);
         }
         for Departure { pause, train } in fleet {

@@ -190,7 +190,7 @@ impl Busy {
     /// alone does not make them.
     pub(super) fn elsewhere(&self, line: &Line) -> Option<String> {
         let another = self.samples.another();
-        let ours = self.sending.packets as f64 * line.own.value / self.sending.span.as_f64();
+        let ours = self.sending.packets as f64 * line.own.value / self.sending.pauses.as_f64();
         let cold = median(&self.samples.cold).unwrap_or(0.0);
         let allowed = allowed(line, ours, cold, another == Some(Another::MuchCloser));
         if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed) {
@@ -289,7 +289,7 @@ mod tests {
         busy.samples.near = vec![vec![met(1.2 * OWN, slower); 7]];
         busy.samples.firsts =
             (0..24).map(|i| (1e7 * f64::from(i), if i % 2 == 0 { 0.0 } else { waits })).collect();
-        (busy.sending.packets, busy.sending.span) = (293, Nanos::from_millis(1_000));
+        (busy.sending.packets, busy.sending.pauses) = (293, Nanos::from_millis(1_000));
         busy
     }
 

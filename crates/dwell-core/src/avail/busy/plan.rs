@@ -97,8 +97,7 @@ impl Plan {
 
     /// How long the link takes for what a train leaves waiting: all of it but what was sent meanwhile.
     pub(super) fn drained(&self, train: &Train) -> Nanos {
-        let lasting: f64 = train.packets.iter().skip(1).map(|packet| packet.hold.as_f64()).sum();
-        let left = train.packets.len() as f64 * self.pace - self.free * lasting;
+        let left = train.packets.len() as f64 * self.pace - self.free * train.lasts().as_f64();
         Nanos::from_f64(left.max(LEFT * self.pace) / self.free)
     }
 }

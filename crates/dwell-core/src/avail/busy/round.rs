@@ -169,15 +169,15 @@ impl Busy {
     fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
-        let (sent, span) = (self.sending.packets, self.sending.span);
+        let (sent, gone) = (self.sending.packets, self.sending.pauses);
         let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
-        let left = (self.config.lasting * LASTING - span).max(Nanos::ZERO);
-        let needed = lasting(sent + LONG) - span;
+        let left = (self.config.lasting * LASTING - gone).max(Nanos::ZERO);
+        let needed = lasting(sent + LONG) - gone;
         if needed > left {
             return end;
         }
         let pause = needed.max(FILLING.min(left)).max(LEAST_PAUSE);
-        let room = (self.config.most * (span + pause).as_f64() / pace) as usize;
+        let room = (self.config.most * (gone + pause).as_f64() / pace) as usize;
         self.bucket = Some(Bucket::new(At::Free, 1.0 / rate, (room - sent).min(LONGEST_LONG)));
         self.emptied(pause)
     }

@@ -15,8 +15,10 @@ pub(super) struct Sending {
     chance: Indices,
     /// Packets so far.
     pub(super) packets: usize,
-    /// Time so far.
+    /// Time that they have been spread over so far.
     pub(super) span: Nanos,
+    /// The part of it in which none was sent, and the link had time for what they left waiting.
+    pub(super) pauses: Nanos,
     /// Packets of the longest train.
     pub(super) longest: usize,
 }
@@ -28,6 +30,7 @@ impl Sending {
             chance: Indices::new(config.seed),
             packets: 0,
             span: Nanos::ZERO,
+            pauses: Nanos::ZERO,
             longest: 0,
         }
     }
@@ -90,7 +93,8 @@ impl Sending {
             .collect();
         self.packets += count * train.packets.len();
         self.longest = self.longest.max(train.packets.len());
-        self.span += fleet.iter().map(|departure| departure.pause).sum();
+        self.span += fleet.iter().map(Departure::lasts).sum();
+        self.pauses += fleet.iter().map(|departure| departure.pause).sum();
         fleet
     }
 }

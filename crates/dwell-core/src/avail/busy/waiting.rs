@@ -24,8 +24,8 @@ pub(super) const HOST: f64 = 20e3;
 /// The longest mean wait that the link of a `line` explains: of a queue whose work grows and shrinks by chance, and has
 /// `1 - share` to shrink (Pollaczek and Khinchine's formula), where its packets are as large as ours or as lumpy as the
 /// samples show.
-/// None of it where another link is known to be loaded. `ours` is the share of the link that the trains themselves take, over all the
-/// time they were spread over: what is left of one may still wait when the next comes.
+/// None of it where another link is known to be loaded. `ours` is the share of the link that the trains themselves take, over the
+/// pauses between them: what is left of one may still wait when the next comes.
 ///
 /// `cold` is how long the sender's own core is busy with the first of packets that it was given at once, before it comes to the
 /// second: a host that needs long for it does so now more and now less.

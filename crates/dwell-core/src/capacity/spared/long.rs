@@ -58,9 +58,8 @@ impl SparedRuns {
         let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
             return Fleet::new();
         };
-        let lasts: Nanos = train.packets.iter().map(|packet| packet.hold).sum();
         let gone = self.span.map_or(Nanos::ZERO, |(first, last)| last - first);
-        let pause = FILLING.min(OVER - gone - lasts).max(self.config.pause * 2).max(drained);
+        let pause = FILLING.min(OVER - gone - train.lasts()).max(self.config.pause * 2).max(drained);
         vec![Departure { pause, train }]
     }
 
