@@ -47,6 +47,9 @@ impl Observed {
     #[inline]
     pub fn see(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         self.packets += 1;
+        if let Ok(at) = i64::try_from(captured.at) {
+            self.tracker.see_time(Nanos(at));
+        }
         let Some(straight) = Straight::of(captured) else {
             return self.look(captured, take);
         };

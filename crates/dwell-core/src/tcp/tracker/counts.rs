@@ -35,7 +35,7 @@ pub struct Counts {
     pub late: u64,
     /// Answers whose time stamp names a segment that did not pass here.
     pub unseen_named: u64,
-    /// Segments stamped earlier than one that had passed before them in the same handshake, without an answer's excuse.
+    /// Handshakes of which no half is told, for the clock went backwards between their segments.
     pub clock_backwards: u64,
     /// Segments with SYN and RST or FIN.
     pub impossible_flags: u64,

@@ -54,7 +54,7 @@ impl Progress {
         };
         if by_client == (early.what == What::ClientCrosses) {
             // Sent again: an ACK may then answer either. Where no SYN was seen twice, it is no copy, however soon it comes.
-            let is_copy = self.mirrored && Asked::is_copy_at(early.at, segment.at);
+            let is_copy = self.is_mirrored() && Asked::is_copy_at(early.at, segment.at);
             self.skewed |= is_syn && !is_copy;
             return None;
         }

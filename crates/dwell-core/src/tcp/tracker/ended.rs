@@ -1,6 +1,7 @@
 //! What is known of a handshake that is over.
 
-use super::super::{Flag, Segment, Way};
+use super::super::{Ending, Flag, Handshake, Segment, Way};
+use super::asked::TIMEOUT;
 use super::missed::UNSEEN_DATA;
 use super::progress::{Progress, data};
 use crate::unit::Nanos;
@@ -15,7 +16,7 @@ pub(super) struct Ended {
     previous: u32,
     pub(super) syn_data: u16,
     previous_data: u16,
-    /// Any of [`WITHOUT_SYN`], [`CROSSED`], [`SECOND`] and [`UP`].
+    /// Any of [`WITHOUT_SYN`], [`CROSSED`], [`SECOND`], [`UP`], [`ESTABLISHED`] and [`REFUSED`].
     kind: u8,
 }
 
@@ -27,6 +28,10 @@ const CROSSED: u8 = 2;
 const SECOND: u8 = 4;
 /// The client sends up, as [`Way`] has it.
 const UP: u8 = 8;
+/// Its client has had the SYN/ACK.
+const ESTABLISHED: u8 = 16;
+/// Its SYN was refused: by the server, or by somebody in between, whom not every client heeds.
+const REFUSED: u8 = 32;
 
 /// The lowest bits of a time, which are not kept of it but hold something else: they are a microsecond.
 const SPARE: u64 = 0x3ff;
@@ -43,13 +48,16 @@ impl Packed {
 }
 
 impl Ended {
-    pub(super) fn of(progress: &Progress, touched: Nanos) -> Self {
+    pub(super) fn of(progress: &Progress, told: &Handshake, touched: Nanos) -> Self {
         let (client, server) = progress.ends();
+        let is_refused = told.ending == Ending::Refused && told.syn_acks == 0 && !told.flags.has(Flag::Reset);
         let kinds = [
             (progress.is_without_syn(), WITHOUT_SYN),
             (progress.has(Flag::SimultaneousOpen), CROSSED),
             (progress.previous.is_some(), SECOND),
             (Way::of(client, server) == Way::Up, UP),
+            (told.ending == Ending::Established, ESTABLISHED),
+            (is_refused, REFUSED),
         ];
         Self {
             touched: Nanos((touched.0 as u64 & !SPARE) as i64),
@@ -94,8 +102,11 @@ impl Ended {
         self.is(UP) == (Way::of(segment.from, segment.to) == Way::Up)
     }
 
-    /// Whether a SYN is this one's, and comes late.
+    /// Whether a SYN is this one's, and comes late. None is repeated once it was answered: that with the same number begins another.
     pub(super) fn has_syn(&self, syn: &Segment) -> bool {
+        if self.is(ESTABLISHED) && syn.at - self.touched >= TIMEOUT {
+            return false;
+        }
         if !self.sent_by_client(syn) {
             return self.is(CROSSED) && self.isn_server == syn.sequence;
         }
@@ -105,10 +116,18 @@ impl Ended {
         beyond == 0 || self.is(WITHOUT_SYN) && had_data
     }
 
-    /// Whether a SYN/ACK is this one's, or of the connection before it, and comes late.
+    /// Whether a SYN/ACK is this one's, or of the connection before it, and comes late. A SYN that was refused may be sent again
+    /// (Windows does so, and others where ICMP alone said so: RFC 5461) and answered.
     pub(super) fn has_answer(&self, answer: &Segment) -> bool {
         let by_client = self.sent_by_client(answer);
         let beyond = |isn: u32| answer.acknowledgment.wrapping_sub(isn.wrapping_add(1));
+        if self.is(REFUSED)
+            && !by_client
+            && beyond(self.isn_client) <= u32::from(self.syn_data)
+            && answer.at > self.touched
+        {
+            return false;
+        }
         let (own, others) =
             if by_client { (self.isn_client, self.isn_server) } else { (self.isn_server, self.isn_client) };
         self.is(CROSSED) && answer.sequence == own && beyond(others) == 0
@@ -128,7 +147,7 @@ mod tests {
             (whose, at) in any::<(u64, i64)>(),
             (isn_client, isn_server, previous) in any::<(u32, u32, u32)>(),
             (syn_data, previous_data) in any::<(u16, u16)>(),
-            kind in 0..16_u8,
+            kind in 0..64_u8,
         ) {
             let touched = Nanos((at as u64 & !SPARE) as i64);
             let ended = Ended { touched, isn_client, isn_server, previous, syn_data, previous_data, kind };

@@ -47,18 +47,46 @@ impl Progress {
         self.note_uncaused(answer.at);
     }
 
+    /// Whether each segment is seen more than once.
+    pub(super) const fn is_mirrored(&self) -> bool {
+        self.copies > 0
+    }
+
+    /// The SYN once more, as it passed before.
+    pub(super) const fn syn_copied(&mut self) {
+        // Those of a repetition tell nothing new.
+        if self.copies == 0 || !self.syns.is_repeated() {
+            self.copies = self.copies.saturating_add(1);
+        }
+    }
+
+    /// Whether a SYN/ACK is a copy of the one before it, or looks like one.
+    pub(super) fn is_copy(&self, answer: &Segment) -> bool {
+        // Where no SYN has been seen twice it may be another one: one is let pass, until more is known.
+        self.times_again < self.copies.max(1) && self.answers.is_copy(answer)
+    }
+
+    /// A SYN/ACK looks like a copy of the one before it.
+    pub(super) const fn copied(&mut self, at: Nanos) {
+        self.seen_again = Some(at);
+        self.times_again = self.times_again.saturating_add(1);
+    }
+
     /// A mirror's copy of the SYN/ACK after the client's first segment. If it had one before that, that one was another.
     pub(super) fn copied_late(&mut self, at: Nanos, third: Nanos) {
         match self.seen_again {
-            Some(other) if other <= third => self.answers.another_like_it(other),
-            _ => self.seen_again = Some(at),
+            Some(other) if other <= third && self.times_again >= self.copies => {
+                self.answers.another_like_it(other)
+            }
+            _ => self.copied(at),
         }
     }
 
     /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
     pub(super) fn settled(&self) -> Self {
         let mut settled = self.clone();
-        if let Some(at) = settled.seen_again.take().filter(|_| !self.mirrored) {
+        settled.times_again = 0;
+        if let Some(at) = settled.seen_again.take().filter(|_| !self.is_mirrored()) {
             settled.answers.another_like_it(at);
             settled.flags.set(Flag::SynAckRepeated);
             settled.note_uncaused(at);
@@ -86,7 +114,7 @@ impl Progress {
         if third.at < first.at {
             self.early = Some(third);
         }
-        let is_copy = self.mirrored && Asked::is_copy_at(first.at, third.at);
+        let is_copy = self.is_mirrored() && Asked::is_copy_at(first.at, third.at);
         if first.what == What::Ack && third.what == What::Ack && !is_copy {
             // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
             let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;

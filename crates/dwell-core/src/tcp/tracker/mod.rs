@@ -4,6 +4,7 @@
 //! are kept, a bounded number, aged by the packets' own time.
 
 mod asked;
+mod clock;
 mod counts;
 mod crossing;
 mod crowd;
@@ -26,8 +27,9 @@ pub(super) use asked::{TIMEOUT, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, Flow, FlowSeed, Glance, Half, Handshake, Segment, TcpFlags, Way};
+use super::{Ending, Flag, Flow, FlowSeed, Glance, Half, Handshake, Segment, TcpFlags, Way};
 use crate::unit::Nanos;
+use clock::Clock;
 use early::What;
 use forgotten::Forgotten;
 use over::Over;
@@ -50,6 +52,7 @@ pub struct Tracker {
     parked: Parked,
     forgotten: Forgotten,
     patience: Nanos,
+    clock: Clock,
     /// Until then none is too old.
     due: Nanos,
     counts: Counts,
@@ -65,6 +68,7 @@ impl Tracker {
             parked: Parked::new(limits.handshakes),
             forgotten: Forgotten::new(limits.handshakes, limits.patience),
             patience: limits.patience,
+            clock: Clock::default(),
             due: Nanos::MAX,
             counts: Counts::default(),
         }
@@ -91,8 +95,15 @@ impl Tracker {
         &self.counts
     }
 
+    /// Shows when a packet passed, of whatever kind, before what is in it: a clock that is set back shows by any of them.
+    #[inline(always)]
+    pub fn see_time(&mut self, at: Nanos) {
+        self.clock.see(at);
+    }
+
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+        self.see_time(segment.at);
         self.pass(segment.at, take);
         if self.may_matter(segment) {
             let flow = self.seed().flow(&segment.from, &segment.to);
@@ -196,6 +207,9 @@ impl Tracker {
             self.give_up(place, take);
             return None;
         }
+        if self.table.steps(place) != self.clock.steps() {
+            self.table.at_mut(place).flags.set(Flag::ClockBackwards);
+        }
         Some(place)
     }
 
@@ -209,7 +223,11 @@ impl Tracker {
     /// Begun by the SYN that had to give way before this segment, which repeats or answers it.
     fn unparked(&mut self, flow: Flow, segment: &Segment) -> Option<Progress> {
         let syn = self.parked.take(flow.hash, segment).filter(|syn| self.is_near(segment.at, syn.at))?;
-        Some(self.opened(flow, &syn))
+        let mut opened = self.opened(flow, &syn);
+        if self.clock.was_set_back(self.patience) {
+            opened.flags.set(Flag::ClockBackwards);
+        }
+        Some(opened)
     }
 
     /// Begun by a SYN: the first, unless one of its flow has been forgotten.
@@ -246,25 +264,29 @@ impl Tracker {
         } else {
             self.table.at(place).handshake(Ending::Unfinished, Half::Unknown)
         };
-        self.count(&handshake);
         self.table.remove(place);
-        take(handshake);
+        self.hand_out(handshake, take);
     }
 
-    const fn count(&mut self, told: &Handshake) {
+    fn hand_out(&mut self, mut told: Handshake, take: &mut dyn FnMut(Handshake)) {
         match told.ending {
             Ending::Established => self.counts.established += 1,
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
+        if told.flags.has(Flag::ClockBackwards) {
+            self.counts.clock_backwards += 1;
+            (told.server_half, told.client_half, told.total) = (Half::Unknown, Half::Unknown, Half::Unknown);
+        }
+        take(told);
     }
 
     /// One is over.
     fn tell(&mut self, place: Place, handshake: Handshake, take: &mut dyn FnMut(Handshake)) {
-        self.count(&handshake);
-        take(handshake);
-        self.over.keep(self.table.flow(place), self.table.at(place), self.table.touched(place));
+        let touched = self.table.touched(place);
+        self.over.keep(self.table.flow(place), self.table.at(place), &handshake, touched);
         self.table.remove(place);
+        self.hand_out(handshake, take);
     }
 
     /// What is known of one that is held.
@@ -312,13 +334,10 @@ impl Tracker {
             self.drop_out(place, take);
         }
         self.due = self.due.min(progress.begun() + self.limit(class));
-        self.table.insert(flow, progress, class);
+        self.table.insert(flow, progress, class, self.clock.steps());
     }
 
     fn touch(&mut self, place: Place, at: Nanos, class: Class) {
-        if at < self.table.touched(place) {
-            self.counts.clock_backwards += 1;
-        }
         self.due = self.due.min(at + self.limit(class));
         self.table.touch(place, at);
         self.table.age(place, class);

@@ -53,7 +53,7 @@ impl Tracker {
                 self.another(place, flow, syn, take);
             }
             _ if progress.syns.is_copy(syn) => {
-                progress.mirrored = true;
+                progress.syn_copied();
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
@@ -93,6 +93,12 @@ impl Tracker {
             return self.cross(place, answer, take);
         }
         if progress.crossed_with(answer) || progress.has_refused(answer) {
+            // Sent after it was refused, and answered.
+            if progress.refused_at().is_some_and(|refused| refused < answer.at) {
+                let handshake = self.held(place);
+                self.tell(place, handshake, take);
+                return self.answer(None, flow, answer, take);
+            }
             self.counts.late += 1;
             return;
         }
@@ -130,10 +136,8 @@ impl Tracker {
                 progress.answered(answer);
                 self.touch(place, answer.at, class);
             }
-            Class::Stray | Class::Answered
-                if progress.seen_again.is_none() && progress.answers.is_copy(answer) =>
-            {
-                progress.seen_again = Some(answer.at);
+            Class::Stray | Class::Answered if progress.is_copy(answer) => {
+                progress.copied(answer.at);
                 progress.flags.set(Flag::Duplicated);
                 self.counts.duplicates += 1;
             }
@@ -154,7 +158,7 @@ impl Tracker {
                 progress.answered_again(answer);
                 progress.flags.set(Flag::OutOfOrder);
                 self.counts.repeated_syn_acks += 1;
-            } else if progress.mirrored && progress.answers.is_copy(answer) {
+            } else if progress.is_mirrored() && progress.answers.is_copy(answer) {
                 progress.copied_late(answer.at, early.at);
                 self.counts.duplicates += 1;
             } else {
@@ -208,7 +212,9 @@ impl Tracker {
                 return false;
             }
             if is_fresh {
-                (begun.previous, begun.previous_data) = (Some(ended.isn_client), ended.syn_data);
+                // Of one with the same number it would say nothing.
+                begun.previous = Some(ended.isn_client).filter(|isn| *isn != begun.isn_client);
+                begun.previous_data = ended.syn_data;
             }
             self.over.forget(past);
         }

@@ -1,6 +1,6 @@
 //! Handshakes that are over, as many as there is room for.
 
-use super::super::{Endpoint, FlowHash, FlowSeed};
+use super::super::{Endpoint, FlowHash, FlowSeed, Handshake};
 use super::ended::{Ended, Packed};
 use super::progress::Progress;
 use super::tags::{FREE, Tags, WAYS, tag};
@@ -70,8 +70,8 @@ impl Over {
     }
 
     /// One more, which must not be there yet.
-    pub(super) fn keep(&mut self, flow: FlowHash, over: &Progress, touched: Nanos) {
-        let packed = Ended::of(over, touched).packed(self.whose(flow, &over.client, &over.server));
+    pub(super) fn keep(&mut self, flow: FlowHash, over: &Progress, told: &Handshake, touched: Nanos) {
+        let packed = Ended::of(over, told, touched).packed(self.whose(flow, &over.client, &over.server));
         let set = self.set(flow);
         let tags = &mut self.sets[set];
         let way = tags.first(FREE).unwrap_or_else(|| {

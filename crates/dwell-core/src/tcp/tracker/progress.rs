@@ -35,10 +35,12 @@ pub(super) struct Progress {
     pub(super) foreign: Option<u32>,
     /// Bytes of data on its SYN.
     pub(super) previous_data: u16,
-    /// A SYN was seen twice: this probe stands at a mirror, and each segment is.
-    pub(super) mirrored: bool,
-    /// When the SYN/ACK was seen again: a mirror's copy, or another one.
+    /// How often the first SYN was seen once more: this probe stands at a mirror, or at several places of a host at once, and each
+    /// segment is seen as often.
+    pub(super) copies: u8,
+    /// When the SYN/ACK was seen again, and how often: a mirror's copy, or another one.
     pub(super) seen_again: Option<Nanos>,
+    pub(super) times_again: u8,
     /// SYN/ACKs that passed after the client's ACK, of which each may make the client send another.
     pub(super) spare_answers: u8,
     /// The server's direction passes here, and its SYN/ACK has not been heard.
@@ -86,8 +88,9 @@ impl Progress {
             previous: None,
             foreign: None,
             previous_data: 0,
-            mirrored: false,
+            copies: 0,
             seen_again: None,
+            times_again: 0,
             spare_answers: 0,
             server_heard: false,
             deaf: false,
@@ -166,7 +169,7 @@ impl Progress {
     /// When its SYN passed, and its time stamp, if nothing else has passed.
     pub(super) fn lone_syn(&self) -> Option<(Nanos, Option<u32>)> {
         let is_lone = self.answers.count() == 0 && self.early.is_none() && self.previous.is_none();
-        self.syns.only().filter(|_| is_lone && !self.mirrored && !self.server_heard)
+        self.syns.only().filter(|_| is_lone && !self.is_mirrored() && !self.server_heard)
     }
 
     pub(super) const fn has_syn_data(&self) -> bool {
@@ -227,7 +230,7 @@ impl Progress {
         self.isn_server = answer.sequence;
         self.answer_data = data(answer);
         self.answer_echo = echo(answer);
-        self.seen_again = None;
+        (self.seen_again, self.times_again) = (None, 0);
         if self.answers.count() == 0 {
             self.answers = Asked::once(answer);
         } else {

@@ -62,6 +62,8 @@ struct Node {
     class: Class,
     /// Segments without SYN and RST that go another way matter no longer.
     only: Option<Way>,
+    /// How often the clock had been set back when it began.
+    steps: u16,
 }
 
 /// What one handshake takes.
@@ -143,6 +145,11 @@ impl Table {
         self.nodes[place.0 as usize].touched
     }
 
+    /// How often the clock had been set back when it began.
+    pub(super) fn steps(&self, place: Place) -> u16 {
+        self.nodes[place.0 as usize].steps
+    }
+
     pub(super) fn flow(&self, place: Place) -> FlowHash {
         self.nodes[place.0 as usize].flow
     }
@@ -212,7 +219,7 @@ impl Table {
     }
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
-    pub(super) fn insert(&mut self, flow: Flow, progress: Progress, class: Class) {
+    pub(super) fn insert(&mut self, flow: Flow, progress: Progress, class: Class, steps: u16) {
         if self.taken() as usize >= EACH * self.buckets.len() / BUCKETS {
             self.grow();
         }
@@ -222,8 +229,17 @@ impl Table {
         let crowd = self.crowds.enter(client, server);
         self.pending.add(flow.glance, None);
         let chain = self.buckets[bucket];
-        let node =
-            Node { touched, flow: flow.hash, chain, older: NONE, younger: NONE, crowd, class, only: None };
+        let node = Node {
+            touched,
+            flow: flow.hash,
+            chain,
+            older: NONE,
+            younger: NONE,
+            crowd,
+            class,
+            only: None,
+            steps,
+        };
         let at = if self.free == NONE {
             self.nodes.push(node);
             self.known.push(progress);

@@ -30,6 +30,27 @@ fn a_mirror_that_shows_the_syn_twice_shows_the_syn_ack_twice() {
     assert_eq!((told.syn_acks, flags(&told)), (1, vec![Flag::Duplicated]));
 }
 
+/// As a host's own capture of all its interfaces shows what is forwarded to a container.
+#[test]
+fn what_is_seen_three_times_and_more_is_seen_once() {
+    for times in 2..6 {
+        let seen = |at: i64, segment: fn(i64) -> Segment| (0..times).map(move |copy| segment(at + 20 * copy));
+        let segments: Vec<Segment> =
+            seen(0, syn).chain(seen(3_000, syn_ack)).chain(seen(5_000, ack)).collect();
+        let (told, counts) = counted(&segments);
+        assert_eq!(
+            (told.len(), halves(&told[0])),
+            (1, (exact(3_000), exact(2_000), exact(5_000))),
+            "{times}"
+        );
+        assert_eq!(
+            (told[0].syns, told[0].syn_acks, counts.duplicates),
+            (1, 1, 2 * times as u64 - 2),
+            "{times}"
+        );
+    }
+}
+
 #[test]
 fn behind_a_mirror_a_repeated_syn_has_one_answer() {
     let told = only(&mirrored(&[

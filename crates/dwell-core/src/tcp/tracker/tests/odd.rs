@@ -175,3 +175,19 @@ fn one_address_talks_with_itself() {
         assert_eq!(told.server_half, Half::Unknown);
     }
 }
+
+/// As of a health check that always begins with one number.
+#[test]
+fn ports_and_number_that_come_again_are_another_connection() {
+    let check = |second: i64| {
+        let at = second * 1_000_000;
+        [
+            syn(at),
+            Segment { sequence: ISN_S + 77_777 * second as u32, ..syn_ack(at + 300) },
+            Segment { acknowledgment: ISN_S + 77_777 * second as u32 + 1, ..ack(at + 450) },
+        ]
+    };
+    let (told, counts) = counted(&[0, 5, 10, 15].map(check).concat());
+    assert_eq!((told.len(), counts.established, counts.late), (4, 4, 0));
+    assert!(told.iter().all(|told| halves(told) == (exact(300), exact(150), exact(450))), "{told:?}");
+}

@@ -71,6 +71,22 @@ fn a_clock_that_was_set_back_by_more_than_patience_begins_anew() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_shows_by_what_others_send() {
+    // By half a second, after the SYN had passed: 800 ms are 300.
+    let other = Segment { from: end(0x0a00_0009, 9), ..syn(700_000) };
+    let (told, counts) = counted(&[syn(0), other, syn_ack(300_000), ack(305_000)]);
+    let told = told.iter().find(|told| told.client == client()).unwrap();
+    assert_eq!(halves(told), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!((flags(told), counts.clock_backwards), (vec![Flag::ClockBackwards], 1));
+    // What was over by then, and what begins after it, is told.
+    let again = |segment: Segment| Segment { at: segment.at + us(100_000), ..segment };
+    let before = [syn(0), syn_ack(300), ack(450)];
+    let (told, counts) = counted(&[&before[..], &[other], &before.map(again)].concat());
+    let exact = told.iter().filter(|told| halves(told) == (exact(300), exact(150), exact(450)));
+    assert_eq!((exact.count(), counts.clock_backwards), (1, 0));
+}
+
+#[test]
 fn a_clock_that_was_set_back_makes_nothing_late() {
     let hour = 3_600_000_000;
     let again = [syn(0), syn_ack(300), ack(450)];
@@ -82,11 +98,17 @@ fn a_clock_that_was_set_back_makes_nothing_late() {
 
 #[test]
 fn a_syn_that_passes_late_is_judged_with_the_others() {
-    for order in [[1, 0, 2], [1, 2, 0], [0, 1, 2]] {
+    let told = |order: [usize; 3]| {
         let segments = [syn(0), syn_ack(1_000_300), syn(1_000_000)];
         let mut segments = order.map(|number| segments[number]).to_vec();
         segments.push(ack(1_000_450));
-        assert_eq!(only(&segments).server_half, one_of(300, 1_000_300));
+        only(&segments)
+    };
+    assert_eq!(told([0, 1, 2]).server_half, one_of(300, 1_000_300));
+    // Late by a second, or the clock was set back by that: the same stamps, and other times.
+    for order in [[1, 0, 2], [1, 2, 0]] {
+        assert_eq!((told(order).server_half, told(order).total), (Half::Unknown, Half::Unknown));
+        assert!(flags(&told(order)).contains(&Flag::ClockBackwards));
     }
 }
 

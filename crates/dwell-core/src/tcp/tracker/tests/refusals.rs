@@ -37,10 +37,11 @@ fn a_refusal_that_takes_long_may_be_of_a_syn_that_passes_after_it() {
     let refusals = [back(rst(713_766, 0, Some(ISN_C + 1))), back(rst(713_790, 0, Some(ISN_C + 1)))];
     let told = only(&[syn(0), refusals[0], syn(713_730), refusals[1]]);
     assert_eq!((told.server_half, told.ending, told.syns), (one_of(36, 713_766), Ending::Refused, 2));
-    // What was sent later is none that it refuses, nor does what is late revive it.
+    // What was sent later is none that it refuses, and may be answered.
     let (told, counts) = counted(&[syn(0), refusals[0], syn(713_900), syn_ack(714_000), ack(714_100)]);
-    assert_eq!((told.len(), told[0].server_half), (1, exact(713_766)));
-    assert_eq!((counts.late, counts.refused, counts.established), (2, 1, 0));
+    assert_eq!((told.len(), told[0].server_half), (2, exact(713_766)));
+    assert_eq!(halves(&told[1]), (Half::Unknown, exact(100), Half::Unknown));
+    assert_eq!((counts.late, counts.refused, counts.established), (1, 1, 1));
     // So with ICMP.
     let quoting = Unreachable { at: us(713_766), from: client(), to: server(), sequence: ISN_C };
     let mut tracker = Tracker::new(Limits::default());
@@ -53,6 +54,28 @@ fn a_refusal_that_takes_long_may_be_of_a_syn_that_passes_after_it() {
         (told[0].server_half, flags(&told[0])),
         (one_of(36, 713_766), vec![Flag::SynRepeated, Flag::RefusedByIcmp])
     );
+}
+
+#[test]
+fn a_syn_that_is_sent_again_after_it_was_refused_may_be_answered() {
+    let refused = |at| back(rst(at, 0, Some(ISN_C + 1)));
+    let second = 500_000;
+    let (told, counts) = counted(&[
+        syn(0),
+        refused(300),
+        syn(second),
+        refused(second + 300),
+        syn(2 * second),
+        syn_ack(2 * second + 300),
+        ack(2 * second + 450),
+    ]);
+    assert_eq!((told.len(), told[0].ending, told[0].server_half), (2, Ending::Refused, exact(300)));
+    // Nothing tells which of its SYNs was answered.
+    assert_eq!(
+        (told[1].ending, halves(&told[1])),
+        (Ending::Established, (Half::Unknown, exact(150), Half::Unknown))
+    );
+    assert_eq!((counts.refused, counts.established), (1, 1));
 }
 
 #[test]

@@ -1,0 +1,72 @@
+//! Whether the clock that stamps packets was set back.
+
+use crate::unit::Nanos;
+
+/// What is written down in another order than it came in is no further apart than this, and a clock that is set back by
+/// less is not told from that. Who keeps clocks slews them where they are off by less than 128 ms (RFC 5905's step threshold).
+const STEP: Nanos = Nanos::from_millis(100);
+
+/// What packets show of it.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    /// The latest time since it was set back.
+    newest: Nanos,
+    /// How often that was, and when last, as it told the time then.
+    steps: u16,
+    last: Option<Nanos>,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { newest: Nanos(i64::MIN), steps: 0, last: None }
+    }
+}
+
+impl Clock {
+    /// A packet passes.
+    #[inline(always)]
+    pub(super) fn see(&mut self, at: Nanos) {
+        if at > self.newest {
+            self.newest = at;
+        } else if self.newest - at > STEP {
+            self.set_back(at);
+        }
+    }
+
+    #[cold]
+    fn set_back(&mut self, at: Nanos) {
+        self.newest = at;
+        self.steps = self.steps.wrapping_add(1);
+        self.last = Some(at);
+    }
+
+    /// How often it was set back, so that what began before is told from what began after.
+    pub(super) const fn steps(&self) -> u16 {
+        self.steps
+    }
+
+    /// Whether it was within so long.
+    pub(super) fn was_set_back(&self, within: Nanos) -> bool {
+        self.last.is_some_and(|last| self.newest - last <= within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_set_back_by_more_than_what_is_written_in_another_order() {
+        let mut clock = Clock::default();
+        let at = |millis| Nanos::from_millis(millis);
+        for millis in [5_000, 5_200, 5_101, 5_300] {
+            clock.see(at(millis));
+        }
+        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (0, false));
+        clock.see(at(5_100));
+        clock.see(at(5_150));
+        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (1, true));
+        clock.see(at(20_000));
+        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (1, false));
+    }
+}
