@@ -1,6 +1,9 @@
 //! Rings on a wire with connections that the test itself makes.
 
 use crate::wire::{FAR, FAR6, between};
+use dwell_core::capture::{Captured, LinkType};
+use dwell_core::tcp::dissect::{Passing, dissect};
+use dwell_net::PacketSocket;
 use dwell_net::capture::{Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
 use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
@@ -63,7 +66,7 @@ struct Seen {
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
-fn seen(captured: &dwell_core::capture::Captured<'_>) -> Option<Seen> {
+fn seen(captured: &Captured<'_>) -> Option<Seen> {
     let bytes = captured.bytes;
     let tcp = match bytes[12..14] {
         [0x08, 0x00] => 14 + usize::from(bytes[14] & 15) * 4,
@@ -189,4 +192,104 @@ fn a_nic_that_does_not_stamp_is_told() {
         assert!(matches!(error, Err(RingError::NoHardwareStamps { .. })), "{error:?}");
     };
     between(near, wait);
+}
+
+/// Frames of one SYN each, from another port, in what may lie around it. Each is one that the dissection reads.
+fn wrapped() -> Vec<(&'static str, Vec<u8>)> {
+    let syn = |port: u8| {
+        let mut ip = vec![0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 7, 192, 0, 2, 9];
+        ip.extend([200, port, 0, 80, 0, 0, 0, port, 0, 0, 0, 0, 0x50, SYN, 255, 255, 0, 0, 0, 0]);
+        ip
+    };
+    let within = |ip: Vec<u8>, header: &[u8], protocol: u8| {
+        let length = (20 + header.len() + ip.len()) as u16;
+        let mut outer = vec![0x45, 0, (length >> 8) as u8, length as u8, 0, 0, 0, 0, 64, protocol, 0, 0];
+        outer.extend([198, 51, 100, 1, 198, 51, 100, 2]);
+        [&outer, header, &ip].concat()
+    };
+    let within_v6 = |ip: Vec<u8>, header: &[u8], protocol: u8| {
+        let length = (header.len() + ip.len()) as u16;
+        let mut outer = vec![0x60, 0, 0, 0, (length >> 8) as u8, length as u8, protocol, 64];
+        outer.extend([[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]; 2].concat());
+        [&outer, header, &ip].concat()
+    };
+    let frame = |kind: u16, rest: Vec<u8>| [&[2; 12][..], &kind.to_be_bytes(), &rest].concat();
+    let llc = |ip: Vec<u8>| [&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0][..], &ip].concat();
+    let of = |number: u8| {
+        let ip = syn(number);
+        let label: &[u8] = &[0, 6, 0x41, 64];
+        match number {
+            0 => ("bare", frame(0x0800, ip)),
+            1 => ("a tag", frame(0x8100, [&[0, 5, 8, 0], &ip[..]].concat())),
+            2 => ("an old tag", frame(0x9200, [&[0, 5, 8, 0], &ip[..]].concat())),
+            3 => ("another old tag", frame(0x9300, [&[0, 5, 8, 0], &ip[..]].concat())),
+            4 => ("Cisco's tag", frame(0x8926, [&[0, 0, 0, 0, 8, 0], &ip[..]].concat())),
+            5 => ("a backbone's tag", frame(0x88e7, [&[0, 0, 0, 1][..], &frame(0x0800, ip)].concat())),
+            6 => ("MPLS", frame(0x8847, [label, &ip].concat())),
+            7 => ("Ethernet in MPLS", frame(0x8847, [label, &frame(0x0800, ip)].concat())),
+            8 => {
+                ("the same with a control word", frame(0x8847, [label, &[0; 4], &frame(0x0800, ip)].concat()))
+            }
+            9 => ("logical link control", frame(48, llc(ip))),
+            10 => ("the same, long", frame(0x8870, llc(ip))),
+            11 => ("PPP", frame(0x8864, [&[0x11, 0, 0, 9, 0, 42, 0, 0x21], &ip[..]].concat())),
+            12 => ("MPLS in PPP", frame(0x8864, [&[0x11, 0, 0, 9, 0, 46, 2, 0x81], label, &ip].concat())),
+            13 => ("a service's header", frame(0x894f, [&[0, 2, 2, 1, 0, 0, 0, 0][..], &ip].concat())),
+            14 => ("Ethernet in a VLAN's length", frame(0x8100, [&[0, 5, 0, 48], &llc(ip)[..]].concat())),
+            15 => ("Ethernet in IP", frame(0x0800, within(frame(0x0800, ip), &[0x30, 0], 97))),
+            16 => ("MPLS in IP", frame(0x0800, within(ip, label, 137))),
+            17 => ("Ethernet in IPv6", frame(0x86dd, within_v6(frame(0x0800, ip), &[], 143))),
+            18 => (
+                "authentication",
+                frame(
+                    0x0800,
+                    within(ip, &[4, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 51),
+                ),
+            ),
+            19 => ("GRE", frame(0x0800, within(ip, &[0, 0, 8, 0], 47))),
+            _ => ("mobility", frame(0x86dd, within_v6(ip, &[4, 0, 0, 0, 0, 0, 0, 0], 135))),
+        }
+    };
+    (0..=20).map(of).collect()
+}
+
+#[test]
+fn whatever_is_read_of_a_capture_passes_the_filter() {
+    let frames = wrapped();
+    for (what, bytes) in &frames {
+        let captured = Captured { at: 0, link: LinkType(1), bytes, length: bytes.len() as u32 };
+        assert!(matches!(dissect(&captured), Ok(Passing::Segment(_))), "{what}: {:?}", dissect(&captured));
+    }
+    let (count, sent) = (frames.len(), AtomicBool::new(false));
+    let near = || {
+        let Rings { mut rings, mut gauge } = Rings::open("near", &CONFIG).unwrap();
+        assert_eq!(gauge.unfiltered(), None);
+        sent.store(true, Ordering::Relaxed);
+        let mut taken = HashSet::new();
+        let until = Instant::now() + Duration::from_secs(10);
+        while taken.len() < count && Instant::now() < until {
+            let read = &mut |captured: &Captured<'_>| {
+                if let Ok(Passing::Segment(segment)) = dissect(captured) {
+                    taken.insert(segment.sequence as usize);
+                }
+            };
+            rings[0].take(Duration::from_millis(50), read).unwrap();
+        }
+        assert_eq!(gauge.counts().filtered.unwrap().too_deep, 0);
+        taken
+    };
+    let far = |stop: &AtomicBool| {
+        let socket = PacketSocket::open("far").unwrap();
+        while !sent.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+        for (_, frame) in &frames {
+            assert!(socket.send(frame).unwrap());
+        }
+        wait(stop);
+    };
+    let Some(taken) = between(near, far) else { return };
+    let missed: Vec<_> =
+        (0..count).filter(|number| !taken.contains(number)).map(|number| frames[number].0).collect();
+    assert!(missed.is_empty(), "{missed:?}");
 }

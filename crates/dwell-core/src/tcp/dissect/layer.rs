@@ -80,6 +80,11 @@ impl Carried {
             97 => (Layer::Ethernet, rest.behind(2)?),
             137 => (Layer::Type(bridged::MPLS), rest),
             143 => (Layer::Ethernet, rest),
+            // Authentication behind IPv4; behind IPv6 it is one of its headers.
+            51 => {
+                let behind = Self { protocol: rest.u8(0)?, ..self };
+                (Layer::Transport(behind), rest.behind(8 + usize::from(rest.u8(1)?) * 4)?)
+            }
             50 => return Err(Skipped::Encrypted),
             _ => return Err(Skipped::NotTcp),
         };

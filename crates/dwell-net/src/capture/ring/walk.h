@@ -8,10 +8,16 @@ enum {
 	VLAN = 0x8100,
 	QINQ = 0x88a8,
 	OLD_QINQ = 0x9100,
+	OLD_QINQ_2 = 0x9200,
+	OLD_QINQ_3 = 0x9300,
 	MPLS = 0x8847,
 	MPLS_MULTICAST = 0x8848,
 	PPPOE = 0x8864,
 	ETHERNET = 0x6558,
+	VN_TAG = 0x8926,
+	BACKBONE = 0x88e7,
+	SERVICE = 0x894f,
+	LONG_LLC = 0x8870,
 	HOP_BY_HOP = IP_PROTOCOL | 0,
 	ICMP = IP_PROTOCOL | 1,
 	IPV4_IN_IP = IP_PROTOCOL | 4,
@@ -24,9 +30,15 @@ enum {
 	AUTHENTICATION = IP_PROTOCOL | 51,
 	ICMPV6 = IP_PROTOCOL | 58,
 	DESTINATION_OPTIONS = IP_PROTOCOL | 60,
+	ETHERIP = IP_PROTOCOL | 97,
+	MOBILITY = IP_PROTOCOL | 135,
+	MPLS_IN_IP = IP_PROTOCOL | 137,
+	HIP = IP_PROTOCOL | 139,
+	SHIM6 = IP_PROTOCOL | 140,
+	ETHERNET_IN_IP = IP_PROTOCOL | 143,
 };
 
-enum { HEADERS = 24, ERSPAN = 0x88be, ERSPAN_3 = 0x22eb, PPP_IN_GRE = 0x880b };
+enum { HEADERS = 24, ERSPAN = 0x88be, ERSPAN_3 = 0x22eb, PPP_IN_GRE = 0x880b, LONGEST_LENGTH = 1500 };
 
 /* How a walk ended. */
 enum found {
@@ -100,6 +112,8 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 		case VLAN:
 		case QINQ:
 		case OLD_QINQ:
+		case OLD_QINQ_2:
+		case OLD_QINQ_3:
 			if (!load(skb, at, bytes, 4))
 				return CUT;
 			header = word16(bytes + 2);
@@ -110,14 +124,25 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 			if (!load(skb, at, bytes, 5))
 				return CUT;
 			at += 4;
-			/* Behind the last label nothing but the first half-byte tells what comes. */
-			if (bytes[2] & 1)
-				header = bytes[4] >> 4 == 4 ? IPV4 : bytes[4] >> 4 == 6 ? IPV6 : 0;
+			if (!(bytes[2] & 1))
+				break;
+			/* Behind the last label nothing but the first half-byte tells what comes: IP, what belongs to the path itself,
+			 * or a frame of Ethernet. */
+			if (bytes[4] >> 4 == 1)
+				return OTHER;
+			if (bytes[4] >> 4 != 4 && bytes[4] >> 4 != 6)
+				return TUNNEL;
+			header = bytes[4] >> 4 == 4 ? IPV4 : IPV6;
 			break;
 		case PPPOE:
 			if (!load(skb, at, bytes, 8))
 				return CUT;
-			header = word16(bytes + 6) == 0x0021 ? IPV4 : word16(bytes + 6) == 0x0057 ? IPV6 : 0;
+			/* A link's own protocols are of no use; what else there is, as a protocol in one byte, or MPLS, may be. */
+			if (word16(bytes + 6) >= 0x8000)
+				return OTHER;
+			if (word16(bytes + 6) != 0x0021 && word16(bytes + 6) != 0x0057)
+				return TUNNEL;
+			header = word16(bytes + 6) == 0x0021 ? IPV4 : IPV6;
 			at += 8;
 			break;
 		case ETHERNET:
@@ -163,8 +188,19 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 			at += 40;
 			break;
 		}
-		case HOP_BY_HOP:
 		case ROUTING:
+			if (!load(skb, at, bytes, 4))
+				return CUT;
+			/* The other end answers from the last stop. */
+			if (bytes[3])
+				return TUNNEL;
+			header = IP_PROTOCOL | bytes[0];
+			at += (bytes[1] + 1) * 8;
+			break;
+		case HOP_BY_HOP:
+		case MOBILITY:
+		case HIP:
+		case SHIM6:
 		case DESTINATION_OPTIONS:
 		case AUTHENTICATION:
 			if (!load(skb, at, bytes, 2))
@@ -227,8 +263,17 @@ static __always_inline enum found walk(struct __sk_buff *skb, struct inner *inne
 			inner->length = (bytes[12] >> 4) * 4;
 			inner->flags = bytes[13];
 			return SEGMENT;
+		case VN_TAG:
+		case BACKBONE:
+		case SERVICE:
+		case LONG_LLC:
+		case ETHERIP:
+		case MPLS_IN_IP:
+		case ETHERNET_IN_IP:
+			return TUNNEL;
 		default:
-			return OTHER;
+			/* A length, or what the kernel says instead of one: logical link control follows, which may hold IP. */
+			return header <= LONGEST_LENGTH ? TUNNEL : OTHER;
 		}
 	}
 	return DEEP;
