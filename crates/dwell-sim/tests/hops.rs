@@ -200,6 +200,40 @@ fn the_tight_link_is_where_trains_grow_last() {
 }
 
 #[test]
+fn a_narrower_link_behind_the_tight_one_is_not_taken_for_it() {
+    // 46 of 155 Mb/s are free, then 100 of 100: trains grow at both.
+    let text = |load: f64| {
+        let tight = link(155, &format!("queue = '256 KiB'\n{}", poisson(load)));
+        format!("{}{tight}{}", links(&[1_000], ""), links(&[100], ""))
+    };
+    let places = |load| -> Vec<Option<u8>> {
+        (1..=20).map(|seed| walk(&text(load), seed).tight.map(|tight| tight.hop)).collect()
+    };
+    let found = places(0.7);
+    assert!(found.iter().filter(|hop| **hop == Some(2)).count() >= 17, "{found:?}");
+    // 140 are free of it: the other is the tight one.
+    let found = places(0.1);
+    assert!(found.iter().filter(|hop| **hop == Some(3)).count() >= 19, "{found:?}");
+}
+
+#[test]
+fn trains_with_the_packets_of_others_in_all_of_them_make_no_narrow_link() {
+    // A full packet of another's every 24 us on 1 Gb/s, half of the link: none of 16 gets through alone.
+    let constant = "cross = [{ load = 0.5, kind = 'constant' }]";
+    let text = format!("{}{}{}", links(&[1_000], ""), link(1_000, constant), links(&[1_000], ""));
+    for seed in 1..=5 {
+        let joined = walk(&text, seed);
+        for HopFound { hop, segment_capacity, .. } in &joined.hops {
+            assert!(
+                segment_capacity.estimate().is_none_or(|told| told > 0.95e9),
+                "seed {seed}, hop {hop}: {segment_capacity:?}"
+            );
+        }
+        near(&joined.narrow_link_capacity, 1_000.0, 0.03);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_look() {
     let text = links(&[100, 50], &poisson(0.4));
     assert_eq!(walk(&text, 7), walk(&text, 7));

@@ -2,6 +2,7 @@
 
 use crate::cli::Output;
 use crate::screen::Progress;
+use crate::verb::{avail, capacity};
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
@@ -182,7 +183,12 @@ impl Run {
                 }
             }
         }
+        let report =
+            |stage: &str| self.found.iter().find(|found| found.stage == stage).map(|found| &found.report);
         let mut joined = walk.joined();
+        if let (Some(capacity), Some(free)) = (report(capacity::NARROW_STAGE), report(avail::STAGE)) {
+            joined = joined.within(capacity, free);
+        }
         joined.warnings.extend(failed.map(|why| format!("the look at the hops ended early: {why}")));
         self.notes = hops.circumstances().notes;
         let report = crate::verb::path::hops::report(&joined);

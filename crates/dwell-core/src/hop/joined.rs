@@ -1,5 +1,6 @@
 //! What the methods tell together of each hop.
 
+use super::narrow::{NARROWER, contradicted, narrow};
 use super::{Pathchar, Pathneck, Route, Says, Segment, Tight};
 use crate::report::{Finding, Side, Unit};
 use crate::unit::Nanos;
@@ -68,8 +69,8 @@ pub struct Joined {
     pub warnings: Vec<String>,
 }
 
-/// Narrower than the links before it by more than this, by dispersion, is a link.
-const NARROWER: f64 = 0.05;
+/// A capacity whose interval is no wider than this share of it tells what a link's traffic takes.
+const WELL: f64 = 0.1;
 
 /// Brings together what the methods found on one route.
 #[must_use]
@@ -106,14 +107,19 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
             }
         })
         .collect();
+    let contradicted = contradicted(&mut hops);
     at_most_so_far(&mut hops);
     for hop in hops.iter_mut().filter(|hop| pathchar.before(hop.hop) + 1 == hop.hop) {
         hop.hidden = hidden(&hop.capacity, &hop.segment_capacity);
     }
-    let (narrow_hop, narrow_link_capacity) = narrow(&hops);
+    let (narrow_hop, narrow_link_capacity) = narrow(&hops, contradicted);
     let warnings = warnings(route, &hops);
     let no_tight = pathneck.refusal();
-    let tight = if no_tight.is_some() { None } else { pathneck.tight().map(|tight| within(tight, &hops)) };
+    let tight = if no_tight.is_some() {
+        None
+    } else {
+        pathneck.tight(|hop| carries(&hops, hop)).map(|tight| within(tight, &hops))
+    };
     Joined { hops, narrow_hop, narrow_link_capacity, tight, no_tight, warnings }
 }
 
@@ -160,19 +166,22 @@ fn hidden(capacity: &Finding, segment: &Finding) -> Option<HiddenHop> {
     })
 }
 
-/// The narrowest link: by dispersion, where that reaches the last hop that answers; or else by pathchar.
-fn narrow(hops: &[HopFound]) -> (Option<u8>, Finding) {
-    let by_segment = || hops.iter().filter_map(|hop| Some((hop, hop.segment_capacity.estimate()?)));
-    let by_pathchar = || hops.iter().filter_map(|hop| Some((hop, hop.capacity.estimate()?)));
-    let least = by_segment().map(|(_, rate)| rate).fold(f64::INFINITY, f64::min);
-    if let Some((hop, _)) = by_segment().find(|(_, rate)| *rate <= least * (1.0 + NARROWER)) {
-        let found =
-            by_segment().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(hop, _)| hop.segment_capacity.clone());
-        return (Some(hop.hop), found.unwrap_or_else(|| hop.segment_capacity.clone()));
-    }
-    match by_pathchar().min_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((hop, _)) => (Some(hop.hop), hop.capacity.clone()),
-        None => (None, Finding::unmeasurable("no link's capacity is known")),
+/// What the link that ends at a hop carries, where that is known well: by round trips, or by dispersion where it is narrower than all
+/// before it.
+fn carries(hops: &[HopFound], hop: u8) -> Option<f64> {
+    let place = hops.iter().position(|found| found.hop == hop)?;
+    match &hops[place].capacity {
+        Finding::Value { value, low, high, .. }
+            if high - low <= WELL * value && hops[place].hidden.is_none() =>
+        {
+            Some(*value)
+        }
+        _ => {
+            let so_far = hops[place].segment_capacity.estimate()?;
+            let before =
+                hops[..place].iter().filter_map(|hop| hop.segment_capacity.estimate()).reduce(f64::min)?;
+            (so_far < before * (1.0 - NARROWER)).then_some(so_far)
+        }
     }
 }
 

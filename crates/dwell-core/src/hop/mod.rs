@@ -10,6 +10,7 @@
 
 mod estimate;
 mod joined;
+mod narrow;
 mod pathchar;
 mod pathneck;
 mod route;
@@ -17,6 +18,7 @@ mod schedule;
 mod segment;
 mod survey;
 mod walk;
+mod whole;
 mod wire;
 
 pub use joined::{HiddenHop, HopFound, Joined, join};

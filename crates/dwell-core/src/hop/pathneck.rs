@@ -4,8 +4,10 @@
 //! A recursive packet train: one small packet for each hop, the first of which expires first; load packets that go all the
 //! way; the same small packets once more, in the other order. Each router takes the outermost two off and says so, and
 //! the time between its two messages is the length of the train there. Where a link has less free than the train's rate,
-//! the train comes out longer: a choke point. Of several the last is where the least is free, for what comes out of one
-//! fits through whatever has as much.
+//! the train comes out longer: a choke point. Of several, says the paper, the last is where the least is free, for what comes
+//! out of one fits through whatever has as much. It does not: a train comes out of a loaded link faster than what that has
+//! free, and a narrower link behind it that carries nobody else lengthens it once more. But by how much a link lengthens a train
+//! tells what else it carried meanwhile, where its capacity is known.
 //!
 //! What is free at the tight link is less than the rate at which the train came to it, and as the paper says, no more can
 //! be told of it: the train's rate behind the link is no available bandwidth.
@@ -94,10 +96,34 @@ impl Pathneck {
             .collect()
     }
 
-    /// The last choke point; `None` where no link lengthens trains.
+    /// What the link to this hop, which carries `capacity` in bits per second, had free at the median, by how much it lengthened
+    /// trains: one that comes in T_in and goes out in T_out had x T_in bits of others with it, and the link sent (B + x T_in) in
+    /// T_out.
+    fn free(&self, hop: u8, capacity: f64) -> Option<f64> {
+        let behind = self.route.stops.iter().filter(|stop| stop.hop > hop).count() as f64;
+        let bits = |size: Bytes| (size + INTER_FRAME_GAP).bits() as f64;
+        let own = LOAD as f64 * bits(LOAD_SIZE) + (2.0 * behind + 1.0) * bits(MEASURING_SIZE);
+        let others = |(before, at): (f64, f64)| ((at * capacity / 1e9 - own) / before * 1e9).max(0.0);
+        let pairs = self.lengths.iter().filter_map(|train| before_and_at(train, hop));
+        let free: Vec<f64> =
+            pairs.filter(|(before, _)| *before > 0.0).map(|pair| capacity - others(pair)).collect();
+        median(&free)
+    }
+
+    /// The choke point whose link has the least free, where it is known of each what it `carries` (bits per second), and else the last one;
+    /// `None` where no link lengthens trains.
     #[must_use]
-    pub fn tight(&self) -> Option<Tight> {
-        let (hop, trains) = self.choke_points().pop()?;
+    pub fn tight(&self, carries: impl Fn(u8) -> Option<f64>) -> Option<Tight> {
+        let points = self.choke_points();
+        let free: Option<Vec<f64>> = points.iter().map(|(hop, _)| self.free(*hop, carries(*hop)?)).collect();
+        let least = free.and_then(|free| {
+            points
+                .iter()
+                .zip(free)
+                .min_by(|(_, one), (_, other)| one.total_cmp(other))
+                .map(|(point, _)| *point)
+        });
+        let (hop, trains) = least.or_else(|| points.last().copied())?;
         let came: Vec<f64> =
             self.lengths.iter().filter_map(|train| Some(before_and_at(train, hop)?.0)).collect();
         let free = match median(&came) {
