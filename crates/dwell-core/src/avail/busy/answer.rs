@@ -5,7 +5,7 @@ use super::bucket::Bucket;
 use super::line::Line;
 use super::unparted::Another;
 use super::waiting::{allowed, longer, waited};
-use crate::capacity::fall::Fall;
+use crate::capacity::fall::{Fall, unseen};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::quantile::median;
@@ -63,9 +63,9 @@ impl Busy {
                     .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                     .limited(Limit::Unstable, why);
             }
-            let longest = self.sending.most();
             let why = format!(
-                "the sender sends no faster, and what it sent came as it was sent; a token bucket of more than {longest}, the longest train, would not show"
+                "the sender sends no faster, and what it sent came as it was sent; {}, by the longest train",
+                unseen(self.sending.most())
             );
             let bound = rate(self.samples.at_least().unwrap_or(0.0));
             return report
@@ -139,10 +139,10 @@ impl Busy {
             let why = "the traffic of others varies so much that trains differ by more than half of the link";
             (Limit::Unstable, why.to_owned())
         } else {
-            let longest = self.sending.most();
             let longer = if self.bucket.is_none() { " (dwell capacity may send a longer one)" } else { "" };
             let why = format!(
-                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show{longer}"
+                "trains at that rate pass, and faster ones are held up as the line says; {}, by the longest train{longer}",
+                unseen(self.sending.most())
             );
             (Limit::Link, why)
         };
