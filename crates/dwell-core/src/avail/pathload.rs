@@ -81,6 +81,8 @@ pub struct Pathload {
     fastest: Option<f64>,
     losses: Vec<f64>,
     fleets: usize,
+    /// Of these, those that losses ended.
+    lossy: usize,
     lasting: Nanos,
     vantage: Vantage,
 }
@@ -104,6 +106,7 @@ impl Pathload {
             fastest: None,
             losses: Vec::new(),
             fleets: 0,
+            lossy: 0,
             lasting: Nanos::ZERO,
             vantage: Vantage::Capture,
         }
@@ -125,10 +128,15 @@ impl Pathload {
         vec![Departure { pause, train }; self.config.streams]
     }
 
+    /// Whether the fleet lost so much that its rate is too much, whatever its delays say.
+    fn is_lossy(&self) -> bool {
+        let moderate = self.losses.iter().filter(|loss| **loss > MODERATE_LOSS).count();
+        moderate > 1 || self.losses.iter().any(|loss| *loss > HIGH_LOSS)
+    }
+
     /// What the fleet says of its rate.
     fn verdict(&self) -> Verdict {
-        let moderate = self.losses.iter().filter(|loss| **loss > MODERATE_LOSS).count();
-        if moderate > 1 || self.losses.iter().any(|loss| *loss > HIGH_LOSS) {
+        if self.is_lossy() {
             return Verdict::Above;
         }
         let share = |trend| {
@@ -153,6 +161,7 @@ impl Method for Pathload {
         }
         if !self.trends.is_empty() {
             let verdict = self.verdict();
+            self.lossy += usize::from(self.is_lossy());
             let left = median(&self.left).filter(|left| *left < KEPT_UP * self.rate);
             self.trends.clear();
             self.losses.clear();
@@ -232,6 +241,13 @@ impl Method for Pathload {
             report.warnings.push(format!(
                 "the search was ended after {} fleets: the range is as wide as it stood then",
                 self.fleets
+            ));
+        }
+        if self.lossy > 0 {
+            report.warnings.push(format!(
+                "losses, not delays, said of {} of {} fleets that they were too fast: where packets are lost by chance as well, \
+                 more is free than that",
+                self.lossy, self.fleets
             ));
         }
         report = report.with(Quantity::AvailableBandwidth, available);
