@@ -8,6 +8,7 @@ use super::pace::Pace;
 use super::search::{Search, Verdict};
 use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, stream};
 use super::trend::{Trend, trend};
+use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::median;
@@ -213,27 +214,33 @@ impl Method for Pathload {
 
     fn report(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
-        let available = match &self.search {
-            None => Finding::unmeasurable("no train of 50 packets came through whole: nothing to start from"),
-            Some(search) => match search.full {
-                Some(full) => {
+        let (available, verdict) = match &self.search {
+            None => {
+                let why = "no train of 50 packets came through whole: nothing to start from";
+                (Finding::unmeasurable(why), Some((Limit::Unstable, why.to_owned())))
+            }
+            Some(search) => match (search.full, self.fastest) {
+                (Some(full), _) => {
                     let centre = f64::midpoint(search.free, full);
-                    Finding::value(centre, search.free, full, Unit::Bps)
+                    let why = format!("streams of {} and more are held up, or lose packets", bit_rate(full));
+                    (Finding::value(centre, search.free, full, Unit::Bps), Some((Limit::Link, why)))
                 }
-                None => {
-                    let why = match self.fastest {
-                        Some(left) => {
-                            let (left, asked) = (bit_rate(left), bit_rate(self.rate));
-                            format!(
-                                "the sender is the limit: of {asked} asked for its streams left at {left}"
-                            )
-                        }
-                        None => format!("no rate up to {} was too much", bit_rate(self.rate)),
-                    };
-                    Finding::at_least(search.free, Unit::Bps, why)
+                (None, Some(left)) => {
+                    let (left, asked) = (bit_rate(left), bit_rate(self.rate));
+                    let why =
+                        format!("the sender is the limit: of {asked} asked for its streams left at {left}");
+                    let free = Finding::at_least(search.free, Unit::Bps, why.clone());
+                    (free, Some((Limit::SenderLimited, why)))
+                }
+                (None, None) => {
+                    let why = format!("no rate up to {} was too much", bit_rate(self.rate));
+                    (Finding::at_least(search.free, Unit::Bps, why), None)
                 }
             },
         };
+        if let Some((limit, why)) = verdict {
+            report = report.limited(limit, why);
+        }
         if let Some(search) = &self.search
             && self.fleets >= self.config.fleets
             && search.next().is_some()

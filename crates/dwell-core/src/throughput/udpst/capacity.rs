@@ -68,8 +68,8 @@ pub fn report(tested: &Tested) -> Report {
     let best = rates.iter().copied().fold(0.0, f64::max);
     let mut report = Report::new(NAME, Vantage::Application);
     if best <= 0.0 {
-        let none = Finding::unmeasurable("no load arrived in any sub-interval");
-        return report.with(Quantity::IpCapacity, none);
+        let why = "no load arrived in any sub-interval";
+        return report.with(Quantity::IpCapacity, Finding::unmeasurable(why)).limited(Limit::Unstable, why);
     }
     let settled = settled(&rates);
     let spans: Vec<f64> = parts.iter().map(|part| f64::from(part.micros) * 1e3).collect();
