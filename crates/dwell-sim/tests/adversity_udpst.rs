@@ -69,3 +69,20 @@ fn a_bucket_that_empties_at_first_is_told_with_rate_and_depth() {
         assert_eq!(limit(&report), Limit::TokenBucket, "{kind}: {report:?}");
     }
 }
+
+#[test]
+fn bursts_leave_when_they_are_due_and_an_unfinished_search_is_a_bound() {
+    // The first link is busy with each burst for a good part of the interval to the next.
+    let text = "name = 'idle'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '1 Gb/s'\nqueue = '512 KiB'\n";
+    let path = |text| SimPath::new(&Scenario::parse("idle.toml", text).unwrap(), 1);
+    let report = told(path(text));
+    let found = report.finding(Quantity::IpCapacity).estimate().unwrap_or_else(|| panic!("{report:?}"));
+    assert!((found / (1e9 * 1_250.0 / 1_288.0) - 1.0).abs() < 0.02, "{report:?}");
+    // Ten seconds rise by 200 Mb/s a second up to 1 Gb/s, and above by 2 Gb/s a second.
+    let report = told(path(&text.replace("1 Gb/s", "10 Gb/s")));
+    let Finding::Bound { bound, side: Side::Lower, .. } = report.finding(Quantity::IpCapacity) else {
+        panic!("{report:?}")
+    };
+    assert!((7e9..9e9).contains(&bound), "{report:?}");
+    assert_eq!(limit(&report), Limit::SenderLimited, "{report:?}");
+}

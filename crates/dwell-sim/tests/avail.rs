@@ -133,6 +133,54 @@ fn igi_and_ptr_stop_at_the_turning_point() {
 }
 
 #[test]
+fn igi_and_ptr_claim_no_more_than_the_sender_makes() {
+    // Bursts leave at 100 Gb/s, but nothing that is held does.
+    let text = "name = 'fast'\n[[links]]\nrate = '100 Gb/s'\npropagation = '1 ms'\n";
+    let scenario = Scenario::parse("fast.toml", text).unwrap();
+    let facts = SimPath::new(&scenario, 0).facts();
+    for answer in [igi::Answer::Igi, igi::Answer::Ptr] {
+        let config = igi::Config { answer, ..igi::Config::default() };
+        let (report, _) = measured(&mut Igi::new(config, &facts), &scenario, 1);
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        let Finding::Bound { bound, side: Side::Lower, reason, .. } = &finding else { panic!("{finding:?}") };
+        assert!((1e10..1e11).contains(bound) && reason.contains("sender"), "{bound}: {reason}");
+    }
+}
+
+#[test]
+fn pathload_says_where_losses_ended_its_fleets() {
+    let text = |loss: &str| {
+        format!(
+            "name = 'lossy'\n[[links]]\nrate = '1 Gb/s'\n\
+         [[links]]\nrate = '100 Mb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n{loss}\n"
+        )
+    };
+    let warned = |loss| {
+        let scenario = Scenario::parse("lossy.toml", &text(loss)).unwrap();
+        let (report, _) = measured(&mut Pathload::new(Default::default(), &facts(&scenario)), &scenario, 1);
+        report.warnings.iter().any(|warning| warning.contains("losses, not delays"))
+    };
+    assert!(warned("loss = '2 %'") && !warned(""));
+}
+
+#[test]
+fn spruce_below_zero_keeps_an_upper_end() {
+    // Of a full link pairs come further apart than it sends them.
+    for (load, size) in [(98, 1526), (99, 602)] {
+        let scenario = loaded("poisson", load, size);
+        for seed in 0..12 {
+            let (report, _) =
+                measured(&mut Spruce::new(Default::default(), &facts(&scenario)), &scenario, seed);
+            match report.finding(Quantity::AvailableBandwidth) {
+                Finding::Value { low, high, .. } => assert!(high > low, "{low} to {high}"),
+                Finding::Bound { bound, side: Side::Upper, .. } => assert!(bound > 0.0),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn abing_fails_where_packets_come_faster_than_the_tight_link() {
     // Right where nothing is in the way; and papers/004, section 5: it fails below 60 % free.
     near(centre(&loaded("poisson", 1, 1526), |facts| Abing::new(Default::default(), facts)), 99.0, 3.0);

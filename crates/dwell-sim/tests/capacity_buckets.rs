@@ -227,6 +227,22 @@ fn what_small_packets_pass_at_bounds_no_link() {
 }
 
 #[test]
+fn a_train_half_of_which_is_lost_tells_of_no_link() {
+    // Others behind the policer make what passes it come at no steady rate.
+    let text = "name = 'behind'\n[[links]]\nrate = '2.5 Gb/s'\npolicer = { rate = '125 Mb/s', burst = '64 kB' }\n\
+         [[links]]\nrate = '2.5 Gb/s'\npropagation = '1 ms'\n[[links.cross]]\nkind = 'poisson'\nload = '60 %'\n";
+    let scenario = Scenario::parse("behind.toml", text).unwrap();
+    for seed in 3..6 {
+        let mut path = SimPath::new(&scenario, seed);
+        let mut method = SparedRuns::new(spared::Config { seed, ..Default::default() }, &path.facts());
+        run(&mut method, &mut path, None, |_| ()).unwrap();
+        let verdict = method.report().verdict.expect("one");
+        assert_eq!(verdict.limit, Limit::Unstable, "{verdict:?}");
+        assert!(verdict.reason.contains("were lost"), "{verdict:?}");
+    }
+}
+
+#[test]
 fn a_slow_link_is_not_filled_for_long() {
     for (rate, sent) in [("1 Mb/s", true), ("100 kb/s", false)] {
         let text = format!("name = 'slow'\n[[links]]\nrate = '100 Mb/s'\n[[links]]\nrate = '{rate}'\n");

@@ -4,7 +4,8 @@
 //! At the turning point the train is as fast as what is free: its rate there is PTR's answer. IGI computes the competing
 //! traffic from the gaps that grew in that train, and takes it off the bottleneck's capacity.
 
-use super::stream::{occupied, passed, shape, spacings, stream};
+use super::stream::{bit_rate, occupied, passed, shape, spacings, stream};
+use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::median;
@@ -55,6 +56,9 @@ impl Default for Config {
     }
 }
 
+/// Where trains left so much slower than they were asked for, and than the bottleneck, no faster ones could be made.
+const LATE: f64 = 1.1;
+
 /// Bursts from which g_B is read.
 const BURSTS: usize = 3;
 
@@ -64,6 +68,7 @@ const BURST: usize = 16;
 /// The gap at the turning point, and what it means.
 #[derive(Copy, Clone, Debug, PartialEq)]
 struct Turned {
+    asked: f64,
     sent: f64,
     competing: f64,
     transmission: f64,
@@ -169,6 +174,7 @@ impl Method for Igi {
         // The turning point (section III-C): the mean gap comes out as it went in.
         if self.turned.is_none() && (came - sent).abs() <= self.config.turned * sent {
             self.turned = Some(Turned {
+                asked: hold.as_f64(),
                 sent,
                 competing: self.competing(observation, bottleneck, sent),
                 transmission: occupied(size) * 1e9 / came,
@@ -193,14 +199,21 @@ impl Method for Igi {
         };
         // Between the train before the turning point and the one after it lies the truth, as far as the method sees.
         let rate = |gap: f64| occupied(self.size()) * 1e9 / gap;
+        let report = report
+            .with(Quantity::AveragingTime, Finding::nanos(turned.lasting, turned.lasting, turned.lasting));
+        if turned.sent > LATE * turned.asked.max(bottleneck) {
+            let (asked, left) = (bit_rate(rate(turned.asked)), bit_rate(rate(turned.sent)));
+            let why =
+                format!("the sender is the limit: a train of {asked} left at {left}, and came as it left");
+            let free = Finding::at_least(turned.transmission.min(rate(turned.sent)), Unit::Bps, why.clone());
+            return report.with(Quantity::AvailableBandwidth, free).limited(Limit::SenderLimited, why);
+        }
         let step = self.config.step * bottleneck;
         let (low, high) = (rate(turned.sent + step), rate((turned.sent - step).max(step)));
         let half = (high - low) / 2.0;
-        report
-            .with(
-                Quantity::AvailableBandwidth,
-                Finding::value(available, (available - half).max(0.0), available + half, Unit::Bps),
-            )
-            .with(Quantity::AveragingTime, Finding::nanos(turned.lasting, turned.lasting, turned.lasting))
+        report.with(
+            Quantity::AvailableBandwidth,
+            Finding::value(available, (available - half).max(0.0), available + half, Unit::Bps),
+        )
     }
 }

@@ -8,6 +8,7 @@ use super::pace::Pace;
 use super::search::{Search, Verdict};
 use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, stream};
 use super::trend::{Trend, trend};
+use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::median;
@@ -81,6 +82,8 @@ pub struct Pathload {
     fastest: Option<f64>,
     losses: Vec<f64>,
     fleets: usize,
+    /// Of these, those that losses ended.
+    lossy: usize,
     lasting: Nanos,
     vantage: Vantage,
 }
@@ -104,6 +107,7 @@ impl Pathload {
             fastest: None,
             losses: Vec::new(),
             fleets: 0,
+            lossy: 0,
             lasting: Nanos::ZERO,
             vantage: Vantage::Capture,
         }
@@ -125,10 +129,15 @@ impl Pathload {
         vec![Departure { pause, train }; self.config.streams]
     }
 
+    /// Whether the fleet lost so much that its rate is too much, whatever its delays say.
+    fn is_lossy(&self) -> bool {
+        let moderate = self.losses.iter().filter(|loss| **loss > MODERATE_LOSS).count();
+        moderate > 1 || self.losses.iter().any(|loss| *loss > HIGH_LOSS)
+    }
+
     /// What the fleet says of its rate.
     fn verdict(&self) -> Verdict {
-        let moderate = self.losses.iter().filter(|loss| **loss > MODERATE_LOSS).count();
-        if moderate > 1 || self.losses.iter().any(|loss| *loss > HIGH_LOSS) {
+        if self.is_lossy() {
             return Verdict::Above;
         }
         let share = |trend| {
@@ -153,6 +162,7 @@ impl Method for Pathload {
         }
         if !self.trends.is_empty() {
             let verdict = self.verdict();
+            self.lossy += usize::from(self.is_lossy());
             let left = median(&self.left).filter(|left| *left < KEPT_UP * self.rate);
             self.trends.clear();
             self.losses.clear();
@@ -204,27 +214,33 @@ impl Method for Pathload {
 
     fn report(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
-        let available = match &self.search {
-            None => Finding::unmeasurable("no train of 50 packets came through whole: nothing to start from"),
-            Some(search) => match search.full {
-                Some(full) => {
+        let (available, verdict) = match &self.search {
+            None => {
+                let why = "no train of 50 packets came through whole: nothing to start from";
+                (Finding::unmeasurable(why), Some((Limit::Unstable, why.to_owned())))
+            }
+            Some(search) => match (search.full, self.fastest) {
+                (Some(full), _) => {
                     let centre = f64::midpoint(search.free, full);
-                    Finding::value(centre, search.free, full, Unit::Bps)
+                    let why = format!("streams of {} and more are held up, or lose packets", bit_rate(full));
+                    (Finding::value(centre, search.free, full, Unit::Bps), Some((Limit::Link, why)))
                 }
-                None => {
-                    let why = match self.fastest {
-                        Some(left) => {
-                            let (left, asked) = (bit_rate(left), bit_rate(self.rate));
-                            format!(
-                                "the sender is the limit: of {asked} asked for its streams left at {left}"
-                            )
-                        }
-                        None => format!("no rate up to {} was too much", bit_rate(self.rate)),
-                    };
-                    Finding::at_least(search.free, Unit::Bps, why)
+                (None, Some(left)) => {
+                    let (left, asked) = (bit_rate(left), bit_rate(self.rate));
+                    let why =
+                        format!("the sender is the limit: of {asked} asked for its streams left at {left}");
+                    let free = Finding::at_least(search.free, Unit::Bps, why.clone());
+                    (free, Some((Limit::SenderLimited, why)))
+                }
+                (None, None) => {
+                    let why = format!("no rate up to {} was too much", bit_rate(self.rate));
+                    (Finding::at_least(search.free, Unit::Bps, why), None)
                 }
             },
         };
+        if let Some((limit, why)) = verdict {
+            report = report.limited(limit, why);
+        }
         if let Some(search) = &self.search
             && self.fleets >= self.config.fleets
             && search.next().is_some()
@@ -232,6 +248,13 @@ impl Method for Pathload {
             report.warnings.push(format!(
                 "the search was ended after {} fleets: the range is as wide as it stood then",
                 self.fleets
+            ));
+        }
+        if self.lossy > 0 {
+            report.warnings.push(format!(
+                "losses, not delays, said of {} of {} fleets that they were too fast: where packets are lost by chance as well, \
+                 more is free than that",
+                self.lossy, self.fleets
             ));
         }
         report = report.with(Quantity::AvailableBandwidth, available);

@@ -8,7 +8,7 @@ use super::averaged::averaged;
 use super::chance::exponential;
 use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity, Report, Vantage};
+use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
 use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::{BitRate, Nanos};
@@ -100,17 +100,22 @@ impl Method for Spruce {
     fn report(&self) -> Report {
         let mut report = Report::new(Self::NAME, self.vantage);
         let Some(capacity) = self.capacity() else {
-            let why = "spruce needs the tight link's capacity: measure it first (dwell capacity), or give it";
+            let why = "spruce needs the tight link's capacity, and no link's could be measured before it";
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
         let mut available = averaged(&self.estimates)
             .unwrap_or_else(|| Finding::unmeasurable("fewer than two pairs arrived"));
-        // The authors' tool tells what is below zero as nothing.
-        if let Finding::Value { value, low, high, .. } = &mut available {
-            for figure in [value, low, high] {
-                *figure = figure.max(0.0);
+        // The authors' tool tells what is below zero as nothing. Nothing is then as far from known as the mean was.
+        available = match available {
+            Finding::Value { value, high, .. } if high <= 0.0 => {
+                let why = "pairs came further apart than a link of that capacity sends them of which nothing is free";
+                Finding::at_most(high - value, Unit::Bps, why)
             }
-        }
+            Finding::Value { value, low, high, unit } => {
+                Finding::value(value.max(0.0), low.max(0.0), high, unit)
+            }
+            other => other,
+        };
         report.warnings.push(format!(
             "spruce takes {} for the tight link's capacity; it was measured as the narrow link's",
             BitRate(capacity as u64)

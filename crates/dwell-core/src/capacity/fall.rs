@@ -66,6 +66,13 @@ impl Fall {
     }
 }
 
+/// What a train of so many bytes that came at one rate does not show: while it passes, more tokens come.
+pub(crate) fn unseen(train: Bytes) -> String {
+    format!(
+        "a token bucket that holds nearly {train} (1 - its rate / the train's) or more, or is of nearly the train's rate, would not show"
+    )
+}
+
 /// Whether bursts fell at one place, within a factor of `place`, and to one rate, within a factor of `rate`: a bucket empties at the same
 /// place each time, and the traffic of others does not.
 pub(crate) fn alike(falls: &[Fall], place: f64, rate: f64) -> bool {
@@ -227,6 +234,19 @@ mod tests {
             .collect();
         let found = fall(&burst).unwrap();
         assert!((found.after / 120.0 - 1.0).abs() < 0.05 && !found.drops, "{found:?}");
+    }
+
+    #[test]
+    fn a_bucket_shows_that_holds_less_than_is_said() {
+        let (packets, size, own, token) = (128_u32, 1_500.0, 12.0, 24.0);
+        assert!(unseen(Bytes(192_000)).contains("192000 B (1 - its rate / the train's)"));
+        let most = f64::from(packets) * size * (1.0 - own / token);
+        let through = |depth: f64| {
+            let passed = depth / size / (1.0 - own / token);
+            burst((0..packets).map(|i| if f64::from(i) < passed { own } else { token }), own)
+        };
+        assert_eq!(fall(&through(most)), None);
+        assert!(fall(&through(0.7 * most)).is_some());
     }
 
     #[test]

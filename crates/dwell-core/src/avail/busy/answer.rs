@@ -5,7 +5,7 @@ use super::bucket::Bucket;
 use super::line::Line;
 use super::unparted::Another;
 use super::waiting::{allowed, longer, waited};
-use crate::capacity::fall::Fall;
+use crate::capacity::fall::{Fall, unseen};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::quantile::median;
@@ -63,9 +63,9 @@ impl Busy {
                     .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                     .limited(Limit::Unstable, why);
             }
-            let longest = self.sending.most();
             let why = format!(
-                "the sender sends no faster, and what it sent came as it was sent; a token bucket of more than {longest}, the longest train, would not show"
+                "the sender sends no faster, and what it sent came as it was sent; {}, by the longest train",
+                unseen(self.sending.most())
             );
             let bound = rate(self.samples.at_least().unwrap_or(0.0));
             return report
@@ -79,12 +79,8 @@ impl Busy {
                 .limited(Limit::Unstable, why);
         }
         let Some(line) = self.samples.line() else {
-            let why = if self.samples.bursts.is_empty() {
-                "no burst came through whole"
-            } else {
-                "no two spacings came through"
-            };
-            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
+            let (limit, why) = self.no_line();
+            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why)).limited(limit, why);
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
         // On a link that is loaded its queue may be what drops them, and those that came through tell of it all the same.
@@ -139,10 +135,10 @@ impl Busy {
             let why = "the traffic of others varies so much that trains differ by more than half of the link";
             (Limit::Unstable, why.to_owned())
         } else {
-            let longest = self.sending.most();
             let longer = if self.bucket.is_none() { " (dwell capacity may send a longer one)" } else { "" };
             let why = format!(
-                "trains at that rate pass, and faster ones are held up as the line says; a token bucket of more than {longest}, the longest train, or of nearly that rate, would not show{longer}"
+                "trains at that rate pass, and faster ones are held up as the line says; {}, by the longest train{longer}",
+                unseen(self.sending.most())
             );
             (Limit::Link, why)
         };
@@ -161,6 +157,29 @@ impl Busy {
                     Unit::Bps,
                 ),
             )
+    }
+
+    /// Why trains that came through tell nothing of a link.
+    fn no_line(&self) -> (Limit, &'static str) {
+        if self.samples.bursts.is_empty() {
+            return if self.lost > 0 {
+                (Limit::Unstable, "no burst came through whole: what drops packets is not known")
+            } else if self.disordered > 0 {
+                (Limit::Unstable, "no burst came in the order that it was sent in")
+            } else {
+                (Limit::HostLimited, "the receiver hands over whole bursts at once")
+            };
+        }
+        if self.samples.are_senders() {
+            let why = "bursts came as far apart as they were sent, and slower trains by no rule: the gaps are the hosts', and no link shows";
+            return (Limit::HostLimited, why);
+        }
+        if self.is_lossy() {
+            let why = "a quarter of the trains or more lost packets, at no steady rate, and the others are too few: what drops them is not known";
+            return (Limit::Unstable, why);
+        }
+        let why = "trains of several spacings came by no rule that a link with a steady load has: the traffic of others varies too much";
+        (Limit::Unstable, why)
     }
 
     /// What is free of a token bucket that a long train emptied.
@@ -309,6 +328,26 @@ mod tests {
         let closer = |number: usize| 0.79 * OWN + 0.04 * OWN * number as f64;
         assert_eq!(told(&seen(closer, 0.3, 40e3)), None);
         assert!(told(&seen(closer, 0.3, 180e3)).unwrap().contains("together"));
+    }
+
+    #[test]
+    fn where_trains_lie_on_no_line_the_verdict_says_why() {
+        let untold = |apart: fn(usize) -> f64| {
+            // Trains further apart came so much further that their line begins below nothing.
+            let mut busy = seen(apart, 0.3, 40e3);
+            busy.samples.near = vec![vec![Sample { output: 5.0 * OWN, ..busy.samples.full[0] }; 7]];
+            busy.samples.near[0].iter_mut().for_each(|sample| sample.input = 1.2 * OWN);
+            let report = busy.report();
+            let Finding::Unmeasurable { reason } = report.finding(Quantity::AvailableBandwidth) else {
+                panic!("{report:?}")
+            };
+            let verdict = report.verdict.unwrap();
+            assert_eq!(verdict.reason, reason);
+            verdict.limit
+        };
+        // The sender's packets leave every 12 us.
+        assert_eq!(untold(|_| 12e3), Limit::HostLimited);
+        assert_eq!(untold(|number| 12e3 * (1 + number % 3) as f64), Limit::Unstable);
     }
 
     #[test]

@@ -179,6 +179,11 @@ impl Samples {
         burst > own + one + between + chance
     }
 
+    /// Whether bursts came no further apart than they were sent.
+    pub(super) fn are_senders(&self) -> bool {
+        self.made().zip(self.burst()).is_some_and(|(made, burst)| burst < made * SPREAD)
+    }
+
     /// How far apart packets of bursts come.
     pub(super) fn burst(&self) -> Option<f64> {
         let came: Vec<f64> = self.bursts.iter().map(|burst| burst.output).collect();

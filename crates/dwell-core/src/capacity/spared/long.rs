@@ -4,6 +4,7 @@ use super::SparedRuns;
 use super::verdict::{AGREEING, narrow_link};
 use crate::avail::busy::bucket::{At, Bucket};
 use crate::avail::stream::{occupied, passed, spacing};
+use crate::capacity::fall::unseen;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stats::Estimate;
@@ -27,14 +28,16 @@ const OVER: Nanos = Nanos::from_millis(4_800);
 #[derive(Clone, Debug)]
 pub(super) struct Long {
     bucket: Bucket,
-    /// Packets of the first train, and those of all trains that were lost.
+    /// Packets of the first train; of all trains those that were sent, and those that were lost.
     packets: usize,
+    sent: usize,
     lost: usize,
 }
 
 impl Long {
     pub(super) fn see(&mut self, observation: &Observation) {
         let passed = passed(observation);
+        self.sent += observation.fates.len();
         self.lost += observation.fates.len() - passed.len();
         self.bucket.see(&passed);
     }
@@ -53,7 +56,7 @@ impl SparedRuns {
             if packets < FEWEST {
                 return Fleet::new();
             }
-            self.long = Some(Long { bucket: Bucket::new(At::Pace, gap, packets), packets, lost: 0 });
+            self.long = Some(Long { bucket: Bucket::new(At::Pace, gap, packets), packets, sent: 0, lost: 0 });
         }
         let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
             return Fleet::new();
@@ -80,7 +83,7 @@ impl SparedRuns {
 
     /// The bucket's figures, and the verdict.
     pub(super) fn judged(&self, report: Report) -> Report {
-        let Some(Long { bucket, packets, lost }) = &self.long else {
+        let Some(Long { bucket, packets, sent: all, lost }) = &self.long else {
             let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
             let why = "trains come at that rate; none was sent that a token bucket would not pass, for it would take too long";
             return if is_value { report.limited(Limit::Link, why) } else { report };
@@ -116,19 +119,20 @@ impl SparedRuns {
             return report;
         }
         let sent = format!("{} at that rate", Bytes(size.0 * *packets as u64));
-        let (limit, why) = if fallen.is_some() && !bucket.is_load() {
+        let losing = || format!("of {all} packets at that rate {lost} were lost, at no steady rate");
+        let (limit, why) = if bucket.is_lossy() {
+            // Where so many are lost, what the others come at says nothing of who else is there.
+            (Limit::Unstable, losing())
+        } else if fallen.is_some() && !bucket.is_load() {
             let why = "came slower from some packet on, twice alike, and what came then does not tell a token bucket from others' traffic";
             (Limit::Unstable, format!("{sent} {why}"))
         } else if bucket.fell() {
             let why = "came slower from some packet on, but not each time alike, or as that link lets it through: the traffic of others";
             (Limit::Link, format!("{sent} {why}"))
         } else if *lost > 0 {
-            let why = "packets were lost, at no steady rate";
-            let limit = if bucket.is_lossy() { Limit::Unstable } else { Limit::Link };
-            (limit, format!("of {sent} {lost} of {packets} {why}"))
+            (Limit::Link, losing())
         } else {
-            let why = "passed at one rate; a token bucket of more, or of nearly that rate, would not show";
-            (Limit::Link, format!("{sent} {why}"))
+            (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
         report.limited(limit, why)
     }

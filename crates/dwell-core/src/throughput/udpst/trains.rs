@@ -9,7 +9,7 @@ use super::rates::{row, rows};
 use super::search::Search;
 use super::wire::Stamp;
 use crate::method::Path;
-use crate::train::{Departure, Direction, Packet, Train};
+use crate::train::{Departure, Direction, Observation, Packet, Train};
 use crate::unit::{Bytes, Nanos};
 use std::collections::VecDeque;
 
@@ -30,17 +30,22 @@ pub fn over_trains<P: Path>(
     let length = Nanos::from_millis(how.sub_interval.into());
     let trials = i64::from(how.test) * 1_000 / i64::from(how.trial.max(1));
     let (mut parts, mut under_way) = (Vec::new(), VecDeque::new());
-    let (mut sequence, mut last, mut base, mut table_end) = (0, Nanos::ZERO, None, false);
+    let (mut sequence, mut left, mut base, mut table_end) = (0, Nanos::ZERO, None, false);
+    let (mut before, mut leaving) = (Bytes(0), 0.0);
     for number in 0..trials {
         let began = trial * number;
         let plan = planned(search.index(), trial);
         let mut packets = Vec::with_capacity(plan.len());
         for (at, payload) in &plan {
-            packets.push(Packet { size: Bytes(u64::from(*payload) + FRAMING), hold: began + *at - last });
-            last = began + *at;
+            let (due, size) = (began + *at, Bytes(u64::from(*payload) + FRAMING));
+            // A burst is due so long after the one before it, and a hold begins when the last packet of that one has left.
+            packets.push(Packet { size, hold: (due - left).max(Nanos::ZERO) });
+            left = due.max(left + Nanos::from_f64(leaving * before.0 as f64));
+            before = size;
         }
         let pause = packets.first().map_or(Nanos::ZERO, |first| first.hold);
         let passages = path.carry(&vec![Departure { pause, train: Train { direction, packets } }])?;
+        leaving = passages.iter().find_map(|passage| burst(&passage.observation)).unwrap_or(leaving);
         let fates = passages.iter().flat_map(|passage| &passage.observation.fates);
         for (fate, (at, payload)) in fates.zip(plan) {
             sequence += 1;
@@ -67,6 +72,16 @@ pub fn over_trains<P: Path>(
         parts.extend(over);
     }
     Ok(Tested { direction, algorithm: how.algorithm, ipv6: false, table_end, garbage: 0, parts })
+}
+
+/// Nanoseconds that a byte takes to leave, by packets that followed another at once.
+fn burst(observation: &Observation) -> Option<f64> {
+    let at_once = observation.fates.windows(2).filter(|two| two[1].packet.hold == Nanos::ZERO);
+    let (time, bytes) = at_once.fold((0.0, 0.0), |(time, bytes), two| {
+        let apart = two[1].sent.nearest_wire() - two[0].sent.nearest_wire();
+        (time + apart.as_f64(), bytes + two[0].packet.size.0 as f64)
+    });
+    (bytes > 0.0).then(|| (time / bytes).max(0.0))
 }
 
 /// Times and payloads of one trial interval's packets.
