@@ -16,12 +16,15 @@ struct Case {
     narrow: u32,
     after: u32,
     kind: &'static str,
+    /// Bytes of the others' packets on the wire.
+    size: u32,
     nic: &'static str,
 }
 
 impl Case {
     fn scenario(&self) -> Scenario {
         let rate = |factor: f64| format!("{:.0} b/s", self.mbps * 1e6 * factor);
+        let size = self.size;
         let cross = |load: u32, factor: f64| match (load, self.kind) {
             (0, _) => String::new(),
             (_, "pareto") => {
@@ -29,10 +32,10 @@ impl Case {
                 // Some twenty packets.
                 let on = (240e3 / (self.mbps * factor)).max(1.0);
                 format!(
-                    "[[links.cross]]\nkind = {{ pareto = {{ shape = 1.5, on = '{on:.3} us', peak = '{peak}' }} }}\nload = '{load} %'\nsize = '1526 B'\n"
+                    "[[links.cross]]\nkind = {{ pareto = {{ shape = 1.5, on = '{on:.3} us', peak = '{peak}' }} }}\nload = '{load} %'\nsize = '{size} B'\n"
                 )
             }
-            (_, kind) => format!("[[links.cross]]\nkind = '{kind}'\nload = '{load} %'\nsize = '1526 B'\n"),
+            (_, kind) => format!("[[links.cross]]\nkind = '{kind}'\nload = '{load} %'\nsize = '{size} B'\n"),
         };
         let text = format!(
             "name = 'judged'\n[destination]\n{}\n\
@@ -111,6 +114,9 @@ fn told(name: &str, judged: &[Judged]) {
     }
 }
 
+/// A full packet.
+const LARGEST: u32 = 1_526;
+
 const KINDS: [&str; 3] = ["constant", "poisson", "pareto"];
 
 /// Loads in percent on the narrow link, and on the one behind it.
@@ -120,15 +126,15 @@ const LOADS: [(u32, u32); 7] = [(0, 0), (30, 0), (60, 0), (80, 0), (0, 50), (0, 
 const AROUND: [(f64, f64); 3] = [(1.0, 2.0), (4.0, 1.5), (10.0, 10.0)];
 
 /// All cases with these rates and this NIC, kind of traffic by kind and load by load.
-fn judge_all(mbps: &[f64], nic: &'static str, seeds: std::ops::Range<u64>) -> Vec<Judged> {
+fn judge_all(mbps: &[f64], sizes: &[u32], nic: &'static str, seeds: std::ops::Range<u64>) -> Vec<Judged> {
     let (mut all, mut random) = (Vec::new(), Vec::new());
     let asked = std::env::var("KINDS").unwrap_or_default();
     for kind in KINDS.into_iter().filter(|kind| asked.is_empty() || asked.contains(kind)) {
         for (narrow, after) in LOADS {
             let mut here = Vec::new();
-            for &mbps in mbps {
+            for (&mbps, &size) in mbps.iter().flat_map(|mbps| sizes.iter().map(move |size| (mbps, size))) {
                 for (before, behind) in AROUND {
-                    let case = Case { mbps, before, behind, narrow, after, kind, nic };
+                    let case = Case { mbps, before, behind, narrow, after, kind, size, nic };
                     here.extend(seeds.clone().map(|seed| judge(&case, seed)));
                 }
             }
@@ -152,7 +158,7 @@ fn sure(judged: &[Judged]) -> Vec<f64> {
 
 #[test]
 fn what_is_told_without_a_warning_is_right() {
-    let judged = judge_all(&[1_000.0], "", 0..1);
+    let judged = judge_all(&[1_000.0], &[LARGEST], "", 0..1);
     let errors = sure(&judged);
     assert!(errors.len() * 4 > judged.len() * 3, "{} of {}", errors.len(), judged.len());
     assert!(quantile(&errors, 1.0).unwrap() < 0.01, "{errors:?}");
@@ -161,13 +167,28 @@ fn what_is_told_without_a_warning_is_right() {
     assert!(judged.iter().all(|one| one.seconds < 5.0 && !one.bucket));
 }
 
+/// In small packets others are between all large ones: small ones tell, or none.
+#[test]
+fn others_in_small_packets_make_no_figure_surely_wrong() {
+    for size in [90, 300, 602] {
+        let judged = judge_all(&[100.0], &[size], "", 0..1);
+        let false_ones: Vec<&Judged> =
+            judged.iter().filter(|one| one.bucket || !(one.value || one.holds)).collect();
+        assert!(false_ones.is_empty(), "{size}: {false_ones:?}");
+        let errors = sure(&judged);
+        assert!(errors.len() * 2 > judged.len(), "{size}: {} of {}", errors.len(), judged.len());
+        assert!(errors.iter().all(|error| *error < 0.1), "{size}: {errors:?}");
+    }
+}
+
 #[test]
 fn behind_a_nic_that_holds_packets_a_loaded_narrow_link_is_measured_too() {
     let nic = NICS[1];
     for (narrow, after) in &LOADS[..4] {
         for (before, behind) in AROUND {
             let (narrow, after) = (*narrow, *after);
-            let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", nic };
+            let case =
+                Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", size: LARGEST, nic };
             let judged = judge(&case, 1);
             assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
         }
@@ -180,7 +201,16 @@ fn behind_a_nic_that_adapts_a_loaded_narrow_link_is_measured_too() {
     for (narrow, after) in &LOADS[..4] {
         for (before, behind) in AROUND {
             let (narrow, after) = (*narrow, *after);
-            let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "poisson", nic: NICS[3] };
+            let case = Case {
+                mbps: 1_000.0,
+                before,
+                behind,
+                narrow,
+                after,
+                kind: "poisson",
+                size: LARGEST,
+                nic: NICS[3],
+            };
             let judged = judge(&case, 1);
             assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
         }
@@ -194,7 +224,16 @@ fn constant_traffic_makes_no_figure_wrong() {
     let deferred = "nic = { deferred = { period = '80 us', polls = 2 } }";
     for (narrow, after) in LOADS {
         for (before, behind) in AROUND {
-            let case = Case { mbps: 1_000.0, before, behind, narrow, after, kind: "constant", nic: "" };
+            let case = Case {
+                mbps: 1_000.0,
+                before,
+                behind,
+                narrow,
+                after,
+                kind: "constant",
+                size: LARGEST,
+                nic: "",
+            };
             let judged = judge(&case, 7);
             let right = judged.error.abs() < 0.01 || (!judged.value && judged.holds);
             assert!(judged.warned || right, "{case:?} {judged:?}");
@@ -220,7 +259,8 @@ const NICS: [&str; 6] = [
 ];
 
 /// The figures of the book: `cargo test -p dwell-sim --test capacity_judged -- --ignored --nocapture`. Of a part,
-/// say which NICs in `NICS`, rates in `RATES` (Mb/s), kinds of traffic in `KINDS`, how many seeds in `SEEDS`, and the first
+/// say which NICs in `NICS`, rates in `RATES` (Mb/s), kinds of traffic in `KINDS`, bytes of the
+/// others' packets in `SIZES`, how many seeds in `SEEDS`, and the first
 /// in `FROM`.
 #[test]
 #[ignore = "an hour"]
@@ -228,12 +268,14 @@ fn the_whole_grid() {
     let asked = |name: &str| std::env::var(name).unwrap_or_default();
     let list = |name: &str| asked(name).split(',').filter_map(|one| one.parse().ok()).collect::<Vec<f64>>();
     let (nics, rates, seeds) = (list("NICS"), list("RATES"), list("SEEDS"));
+    let sizes: Vec<u32> = list("SIZES").into_iter().map(|size| size as u32).collect();
+    let sizes = if sizes.is_empty() { vec![LARGEST] } else { sizes };
     let rates = if rates.is_empty() { vec![10.0, 100.0, 1_000.0, 10_000.0, 100_000.0] } else { rates };
     for (place, nic) in NICS.into_iter().enumerate() {
         if nics.is_empty() || nics.contains(&(place as f64)) {
             let seeds = seeds.first().map_or(10, |seeds| *seeds as u64);
             let from = asked("FROM").parse().unwrap_or(0);
-            judge_all(&rates, nic, from..from + seeds);
+            judge_all(&rates, &sizes, nic, from..from + seeds);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A long train at the pace that was found: whether a token bucket passed all trains before it; and the verdict.
 
 use super::SparedRuns;
-use super::verdict::{AGREEING, narrow_link};
+use super::verdict::{AGREEING, in_all, narrow_link};
+use super::whole::Whole;
 use crate::avail::busy::bucket::{At, Bucket};
 use crate::avail::stream::{occupied, passed, spacing};
 use crate::capacity::fall::unseen;
@@ -32,11 +33,18 @@ pub(super) struct Long {
     packets: usize,
     sent: usize,
     lost: usize,
+    /// Nanoseconds between the first train's packets, their size, and how that train came.
+    gap: f64,
+    size: Bytes,
+    whole: Option<Whole>,
 }
 
 impl Long {
     pub(super) fn see(&mut self, observation: &Observation) {
         let passed = passed(observation);
+        if self.sent == 0 {
+            self.whole = Whole::of(&passed, self.gap, self.size);
+        }
         self.sent += observation.fates.len();
         self.lost += observation.fates.len() - passed.len();
         self.bucket.see(&passed);
@@ -56,7 +64,8 @@ impl SparedRuns {
             if packets < FEWEST {
                 return Fleet::new();
             }
-            self.long = Some(Long { bucket: Bucket::new(At::Pace, gap, packets), packets, sent: 0, lost: 0 });
+            let bucket = Bucket::new(At::Pace, gap, packets);
+            self.long = Some(Long { bucket, packets, sent: 0, lost: 0, gap, size, whole: None });
         }
         let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
             return Fleet::new();
@@ -75,15 +84,20 @@ impl SparedRuns {
         };
         // Where sizes do not agree, the fastest may have passed a bucket that holds several of theirs.
         let (sizes, without) = self.basis();
-        let (alone, agree) = self.agreement(&sizes, without);
-        let doubted = self.ruler.is_none() && agree < AGREEING;
-        let fastest = alone.iter().map(|slope| 1e9 / slope).filter(|_| doubted);
+        let (alone, _) = self.agreement(&sizes, without);
+        let fastest = alone.iter().map(|slope| 1e9 / slope).filter(|_| self.is_doubted());
         Some(fastest.fold(found, f64::max))
+    }
+
+    /// Whether packets of different sizes say different things.
+    fn is_doubted(&self) -> bool {
+        let (sizes, without) = self.basis();
+        self.ruler.is_none() && self.agreement(&sizes, without).1 < AGREEING
     }
 
     /// The bucket's figures, and the verdict.
     pub(super) fn judged(&self, report: Report) -> Report {
-        let Some(Long { bucket, packets, sent: all, lost }) = &self.long else {
+        let Some(Long { bucket, packets, sent: all, lost, whole, .. }) = &self.long else {
             let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
             let why = "trains come at that rate; none was sent that a token bucket would not pass, for it would take too long";
             return if is_value { report.limited(Limit::Link, why) } else { report };
@@ -95,6 +109,11 @@ impl SparedRuns {
         }
         let bits = occupied(size);
         if let (Some(fall), Some(line)) = (fallen, bucket.line()) {
+            // Where sizes agree it is no bucket that small packets pass several at a time: those of others are in all that fell.
+            if bucket.is_link(&line) && !self.is_doubted() {
+                let why = "a long train came slower from its beginning on, as others' packets hold it up";
+                return report.limited(Limit::Link, why);
+            }
             if bucket.is_link(&line) {
                 let why = "a long train came from its beginning on at a rate that smaller packets passed, for of these several pass at once";
                 let own = line.own;
@@ -134,6 +153,27 @@ impl SparedRuns {
         } else {
             (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
+        let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
+        // Of what was lost in it nobody can say whether it would have come as evenly as the rest.
+        let is_in_all = |whole: &Whole| whole.is_held_up && (whole.is_even || *lost > 0 && !self.sure());
+        if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && !self.are_small_spared()) {
+            let why = "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets \
+                       are in all of these, in step";
+            return in_all(report, occupied(size) * 1e9 / whole.each, why);
+        }
+        let report =
+            if limit == Limit::Unstable { as_slow_as(report, occupied(size) * 1e9, *whole) } else { report };
         report.limited(limit, why)
+    }
+}
+
+/// Where what held a long train up is not known, a link may carry as little as came through of it.
+fn as_slow_as(report: Report, bits: f64, whole: Option<Whole>) -> Report {
+    match (report.finding(Quantity::NarrowLinkCapacity), whole) {
+        (Finding::Value { value, low, high, unit }, Some(Whole { each, .. })) => {
+            let low = low.min(bits / each);
+            report.with(Quantity::NarrowLinkCapacity, Finding::value(value, low, high, unit))
+        }
+        _ => report,
     }
 }

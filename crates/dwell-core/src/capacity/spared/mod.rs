@@ -28,6 +28,7 @@ mod ruler;
 mod runs;
 mod train;
 mod verdict;
+mod whole;
 
 use crate::avail::stream::shape;
 use crate::coalescence::Coalescence;

@@ -104,7 +104,7 @@ impl SparedRuns {
         vec![Departure { pause: self.config.pause * 2, train: stream(size, hold, packets) }; TESTS]
     }
 
-    fn sure(&self) -> bool {
+    pub(super) fn sure(&self) -> bool {
         let (sizes, without) = self.basis();
         let Some(crowd) = self.crowd(&sizes, without) else { return false };
         let (middle, reach) = (crowd.slope.value, SURE * crowd.slope.value);

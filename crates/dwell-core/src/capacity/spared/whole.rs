@@ -1,0 +1,90 @@
+//! What a long train shows as a whole: at what rate it came, and whether others stood in it in step.
+
+use crate::avail::stream::{Passed, occupied};
+use crate::stats::quantile::{mean, standard_deviation};
+use crate::unit::{Bytes, ETHERNET_MIN};
+
+/// It came slower than it was sent by more than this share.
+const SLOWER: f64 = 0.02;
+
+/// Stretches of so many packets, and so many of them at the least, tell how evenly it came.
+const STRETCH: usize = 10;
+const FEWEST: usize = 8;
+
+/// A random source's packets differ in number from stretch to stretch by the root of it, the more in bits the larger they are. Where they
+/// differ by less than this share of what the smallest would, they come in step.
+const IN_STEP: f64 = 0.5;
+
+/// Of a link's own gaps others leave some alone, unless they are in all: so large a share of gaps is as short as they were sent, to
+/// this share of it.
+const UNPARTED: f64 = 0.05;
+const SHORT: f64 = 0.005;
+
+/// A long train as it came.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Whole {
+    /// Nanoseconds a packet, of those that came.
+    pub(super) each: f64,
+    /// It came slower than it was sent, in nearly each gap.
+    pub(super) is_held_up: bool,
+    /// What came between its packets is as much everywhere.
+    pub(super) is_even: bool,
+}
+
+impl Whole {
+    /// Of packets of `size` that were sent `gap` nanoseconds apart.
+    pub(super) fn of(passed: &[Passed], gap: f64, size: Bytes) -> Option<Self> {
+        let (first, last) = (passed.first()?, passed.last()?);
+        let each = (last.came - first.came) / passed.len().checked_sub(1).filter(|gaps| *gaps > 0)? as f64;
+        let stretches = passed.windows(STRETCH + 1).step_by(STRETCH);
+        let whole = stretches.filter(|part| part[STRETCH].number - part[0].number == STRETCH);
+        // What others took of the link in each, in bits, if it carries what the train was sent at.
+        let bits = occupied(size) / gap;
+        let others: Vec<f64> =
+            whole.map(|part| (part[STRETCH].came - part[0].came - gap * STRETCH as f64) * bits).collect();
+        let unparted =
+            passed.windows(2).filter(|two| two[1].came - two[0].came <= gap * (1.0 + SHORT)).count();
+        let is_parted = (unparted as f64) < UNPARTED * passed.len() as f64;
+        let is_even = mean(&others).zip(standard_deviation(&others)).is_some_and(|(mean, deviation)| {
+            let by_chance = (mean * occupied(ETHERNET_MIN)).max(0.0).sqrt();
+            others.len() >= FEWEST && deviation < IN_STEP * by_chance
+        });
+        Some(Self { each, is_held_up: each > gap * (1.0 + SLOWER) && is_parted, is_even })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::bootstrap::Indices;
+
+    const SIZE: Bytes = Bytes(1_526);
+    const GAP: f64 = 123e3;
+
+    /// Of 200 packets, between each two of which others take so many nanoseconds.
+    fn came(others: impl FnMut(usize) -> f64) -> Whole {
+        let mut at = 0.0;
+        let passed: Vec<Passed> = (0..200)
+            .zip((0..200).map(others))
+            .map(|(number, more)| {
+                at += GAP + more;
+                Passed { number, sent: GAP * number as f64, came: at }
+            })
+            .collect();
+        Whole::of(&passed, GAP, SIZE).unwrap()
+    }
+
+    #[test]
+    fn others_that_keep_time_are_told_from_those_that_come_at_random() {
+        // A fifth of the link: of small packets three or four in each gap; or as many at random; or nobody.
+        let small = 7e3;
+        let even = came(|number| small * (3.0 + f64::from(u8::from(number % 2 == 0))));
+        assert!(even.is_held_up && even.is_even && (even.each / GAP - 1.2).abs() < 0.01, "{even:?}");
+        let mut chance = Indices::new(3);
+        let random = came(|_| (0..35).filter(|_| chance.below(10) == 0).count() as f64 * small);
+        assert!(random.is_held_up && !random.is_even, "{random:?}");
+        assert!(!came(|_| 0.0).is_held_up);
+        // One packet in three gaps, as large as ours.
+        assert!(!came(|number| if number % 3 == 0 { GAP } else { 0.0 }).is_held_up);
+    }
+}
