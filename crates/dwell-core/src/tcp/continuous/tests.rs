@@ -41,8 +41,32 @@ fn stamped(segment: Segment, value: u32, echo: u32) -> Segment {
     Segment { options, ..segment }
 }
 
-/// What is told by `by`: to whom, and microseconds.
+/// The SYN before this first segment of an end.
+fn syn_before(first: &Segment) -> Segment {
+    let is_answer = first.from == server();
+    let flags = if is_answer { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
+    let stamp = first.options.timestamps.map(|stamps| stamps.value.wrapping_sub(1));
+    let timestamps = stamp.map(|value| Timestamps { value, echo: 0 });
+    let options = Options { timestamps, ..Options::default() };
+    Segment {
+        flags,
+        sequence: first.sequence.wrapping_sub(1),
+        acknowledgment: 0,
+        payload: 0,
+        options,
+        ..*first
+    }
+}
+
+/// What is told by `by` of a connection that begins before these: to whom, and microseconds.
 fn told(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
+    let first = |end| segments.iter().find(|segment| segment.from == end).map(syn_before);
+    let opening = [client(), server()].into_iter().filter_map(first);
+    told_of(&opening.chain(segments.iter().copied()).collect::<Vec<_>>(), by)
+}
+
+/// The same of these alone.
+fn told_of(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
     let mut continuous = Continuous::new(FlowLimits { flows: 64, ..FlowLimits::default() });
     let mut told = Vec::new();
     for segment in segments {
@@ -126,6 +150,65 @@ fn a_reply_is_timed_from_the_requests_last_byte() {
         back(sent(5_320, 1_001, 1_501, 1_000)),
     ];
     assert_eq!(told(&segments, By::Response), [(server(), 5_300)]);
+}
+
+#[test]
+fn a_request_of_which_something_was_sent_twice_has_no_response_time() {
+    let request = [sent(0, 1, 1, 100), sent(200_000, 1, 1, 100), sent(201_000, 101, 1, 50)];
+    let next = [back(sent(220_000, 1, 151, 10)), sent(230_000, 151, 11, 7), back(sent(250_000, 11, 158, 3))];
+    assert_eq!(
+        told(&[&request[..], &next[..]].concat(), By::Response)[..],
+        [(client(), 10_000), (server(), 20_000)]
+    );
+}
+
+#[test]
+fn what_is_seen_first_of_a_connection_that_was_there_may_be_a_repetition() {
+    let segments = [
+        // Of either end the second is waited for, once the first is acknowledged.
+        sent(0, 1, 1, 100),
+        sent(10, 101, 1, 100),
+        back(sent(1_000, 1, 201, 50)),
+        sent(2_000, 201, 51, 100),
+        back(sent(2_300, 51, 301, 50)),
+        sent(2_450, 301, 101, 0),
+    ];
+    assert_eq!(told_of(&segments, By::Acknowledgment), [(server(), 300), (client(), 150)]);
+    assert_eq!(told_of(&segments, By::Response), [(server(), 300)]);
+    // Its time stamp may have been on something before.
+    let stamped = [(0, 7, 5), (1, 5, 7), (2, 8, 5), (3, 6, 8)].map(|(n, value, echo)| {
+        let segment = sent(n * 300, 1, 1, 100);
+        stamped(if n % 2 == 0 { segment } else { back(segment) }, value, echo)
+    });
+    assert_eq!(told_of(&stamped, By::Timestamps), [(server(), 300)]);
+}
+
+#[test]
+fn what_a_syn_brought_may_be_sent_again() {
+    let syn = Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 100) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(300, 50, 1, 0)) };
+    let segments = [syn, answer, sent(400, 1, 51, 100), back(sent(450, 51, 101, 0))];
+    assert_eq!(told_of(&segments, By::Acknowledgment), []);
+}
+
+#[test]
+fn a_pure_ack_uses_up_its_time_stamp_and_so_does_a_syn() {
+    let syn = Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 0) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(5_000, 50, 1, 0)) };
+    let opening = [stamped(syn, 100, 0), stamped(answer, 900, 100)];
+    // Both ends speak at once; the server's banner answers the ACK, which has the stamp of the client's banner.
+    let third = stamped(sent(5_050, 1, 51, 0), 105, 900);
+    let both = [
+        stamped(sent(5_900, 1, 51, 16), 105, 900),
+        stamped(back(sent(5_910, 51, 1, 16)), 901, 105),
+        stamped(sent(6_000, 17, 67, 16), 106, 901),
+        stamped(back(sent(11_000, 67, 33, 0)), 907, 106),
+    ];
+    let told = told_of(&[&opening[..], &[third], &both[..]].concat(), By::Timestamps);
+    assert_eq!(told, [(client(), 90), (server(), 5_000)]);
+    // The server's data in the tick of its SYN/ACK, which the client's ACK echoes.
+    let data = stamped(back(sent(5_020, 51, 1, 16)), 900, 100);
+    assert_eq!(told_of(&[&opening[..], &[data, third]].concat(), By::Timestamps), []);
 }
 
 #[test]
