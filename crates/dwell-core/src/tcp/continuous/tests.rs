@@ -5,17 +5,17 @@ use super::*;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// All fall together.
-const FLOW: FlowHash = FlowHash(7);
+pub(super) const FLOW: FlowHash = FlowHash(7);
 
 fn end(number: u32, port: u16) -> Endpoint {
     Endpoint { address: IpAddr::V4(Ipv4Addr::from_bits(number)), port }
 }
 
-fn client() -> Endpoint {
+pub(super) fn client() -> Endpoint {
     end(1, 40_000)
 }
 
-fn server() -> Endpoint {
+pub(super) fn server() -> Endpoint {
     end(2, 443)
 }
 
@@ -241,102 +241,4 @@ fn a_handshake_gives_nothing_here() {
 fn memory_is_what_the_limits_say() {
     let bytes = size_of::<[Option<flows::Flow<Connection>>; 4]>() / 4;
     assert!(bytes < 512, "{bytes}");
-}
-
-fn long(initial: bool) -> [u8; 5] {
-    [if initial { 0xc0 } else { 0xe0 }, 0, 0, 0, 1]
-}
-
-fn short(spin: bool) -> [u8; 5] {
-    [if spin { 0x60 } else { 0x40 }, 0, 0, 0, 0]
-}
-
-fn quic(packets: &[(i64, bool, [u8; 5])]) -> Vec<(Endpoint, Half, By)> {
-    let mut quic = Quic::new(FlowLimits { flows: 64, ..FlowLimits::default() });
-    let mut told = Vec::new();
-    for (at, by_client, payload) in packets {
-        let (from, to) = if *by_client { (client(), server()) } else { (server(), client()) };
-        let length = payload.len() as u32;
-        let datagram = Datagram { at: Nanos::from_micros(*at), from, to, payload, length };
-        quic.see(FLOW, &datagram, &mut |sample| told.push((sample.to, sample.value, sample.by)));
-    }
-    told
-}
-
-fn exact(us: i64) -> Half {
-    Half::Exact(Nanos::from_micros(us))
-}
-
-#[test]
-fn a_quic_handshake_gives_both_halves() {
-    let told = quic(&[(0, true, long(true)), (300, false, long(true)), (450, true, long(false))]);
-    assert_eq!(told, [(server(), exact(300), By::QuicHandshake), (client(), exact(150), By::QuicHandshake)]);
-}
-
-#[test]
-fn a_first_message_in_parts_is_a_bound() {
-    let told = quic(&[(0, true, long(true)), (20, true, long(true)), (300, false, long(true))]);
-    assert_eq!(told, [(server(), Half::AtMost(Nanos::from_micros(300)), By::QuicHandshake)]);
-}
-
-#[test]
-fn the_spin_bit_gives_both_halves_once_it_has_spun_in_turn() {
-    let mut packets = vec![(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let mut spin = false;
-    packets.extend([(500, true, short(spin)), (800, false, short(spin))]);
-    for turn in 0..8 {
-        spin = !spin;
-        let at = 950 + turn * 450;
-        packets.extend([
-            (at, true, short(spin)),
-            (at + 10, true, short(spin)),
-            (at + 300, false, short(spin)),
-        ]);
-    }
-    let told: Vec<_> = quic(&packets).into_iter().filter(|(.., by)| *by == By::SpinBit).collect();
-    assert!(told.len() >= 6, "{told:?}");
-    for (to, value, _) in told {
-        assert_eq!(value, if to == server() { exact(300) } else { exact(150) });
-    }
-}
-
-#[test]
-fn a_fixed_bit_that_is_not_fixed_changes_nothing() {
-    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let spun = (0..40).map(|n| {
-        let (turn, by_client) = (n / 2, n % 2 == 0);
-        (1_000 + turn * 450 + if by_client { 0 } else { 300 }, by_client, short(turn % 2 == 0))
-    });
-    let packets: Vec<_> = start.into_iter().chain(spun).collect();
-    let greased = |at: usize| {
-        let (when, by_client, mut bytes) = packets[at];
-        bytes[0] &= if at % 3 == 1 { !0x40 } else { !0 };
-        (when, by_client, bytes)
-    };
-    let greased: Vec<_> = (0..packets.len()).map(greased).collect();
-    let told = quic(&packets);
-    assert!(told.len() > 20, "{told:?}");
-    assert_eq!(quic(&greased), told);
-}
-
-#[test]
-fn what_is_no_quic_takes_no_place() {
-    let mut quic = Quic::new(FlowLimits { flows: 4, ..FlowLimits::default() });
-    for port in 0..1_000 {
-        let from = Endpoint { port, ..client() };
-        let datagram = Datagram { at: Nanos(0), from, to: server(), payload: &short(false), length: 5 };
-        quic.see(FLOW, &datagram, &mut |sample| panic!("{sample:?}"));
-    }
-    assert_eq!(quic.forgotten(), 0);
-}
-
-#[test]
-fn a_bit_that_does_not_spin_gives_nothing() {
-    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let random = |n: i64| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
-    let packets = (0..400).map(|n| (1_000 + n * 10, n % 3 != 0, short(random(n * n))));
-    let told = quic(&start.iter().copied().chain(packets).collect::<Vec<_>>());
-    assert!(told.iter().all(|(.., by)| *by == By::QuicHandshake), "{told:?}");
-    // And what is no QUIC is none.
-    assert!(quic(&[(0, true, short(true)), (300, false, short(true)), (450, true, short(false))]).is_empty());
 }
