@@ -39,8 +39,8 @@ struct Follower {
     tails: [u64; COPIES],
     habits: [i8; 4],
     won: i16,
-    /// How long its last edge in turn came after the other's.
-    waited: Nanos,
+    /// How long its last edges in turn came after the other's, the newest first.
+    waited: [Nanos; 2],
 }
 
 impl Follower {
@@ -56,8 +56,8 @@ impl Follower {
 
     fn when(&self, since: Nanos) -> When {
         match since {
-            since if since * 2 < self.waited => When::Early,
-            since if since * 2 < self.waited * 3 => When::Due,
+            since if since * 2 < self.waited[0] => When::Early,
+            since if since * 2 < self.waited[0] * 3 => When::Due,
             _ => When::Late,
         }
     }
@@ -80,7 +80,8 @@ struct Edge {
     at: Nanos,
     /// None of the same end passed since the other's: this is what the other answers.
     is_first: bool,
-    /// How long after the other end's it came.
+    /// How long after the other end's it came, or the two before it, whichever is longest: a packet that is overtaken by more than
+    /// the other end's half makes an edge in turn too early, and where its end sends seldom nothing unmakes it. Not thrice on end.
     waited: Option<Nanos>,
 }
 
@@ -126,8 +127,9 @@ impl Spin {
             self.edge = is_lone.then_some(Edge { by_client, at, is_first: false, waited: None });
             return None;
         };
-        own.waited = since;
-        let waited = asked.is_first.then_some(since);
+        let [one, two] = own.waited;
+        own.waited = [since, one];
+        let waited = asked.is_first.then_some(since.max(one).max(two));
         self.edge = Some(Edge { by_client, at, is_first: true, waited });
         let follow = self.ends.iter().all(|end| end.won >= ENOUGH);
         asked.waited.filter(|_| follow).map(|waited| (waited, asked.at))

@@ -220,7 +220,7 @@ fn the_middle_of_a_handshake_is_no_beginning() {
 /// Edges that follow each other, 300 us after the client's and 150 us after the server's, with a packet in between.
 fn spun(turns: usize) -> Vec<Passed> {
     let turn = |turn: usize| {
-        let (at, spin) = (950 + turn as i64 * 450, turn % 2 == 0);
+        let (at, spin) = (950 + turn as i64 * 450, turn.is_multiple_of(2));
         let packet = |after, by_client, nth| short(at + after, by_client, spin, 3 * turn + nth);
         [packet(0, true, 0), packet(10, true, 1), packet(300, false, 2)]
     };
