@@ -1,15 +1,16 @@
 //! The spin bit (RFC 9000, 17.4): the server takes over the client's bit, the client turns the server's.
 //!
-//! An end that does not spin sets the bit at random, packet by packet or once and for all; the other end spins on, and copies what
-//! is random: its edges come in turn for that reason alone. So both ends must have shown that they follow each other.
+//! An end that does not spin sets the bit at random, packet by packet or once and for all; the other end spins on, and
+//! copies what is random: edges come in turn for that reason alone. So both must have shown that they follow each other.
 
 use crate::unit::Nanos;
 
 /// Packets of one end that a copy is looked for among.
 const COPIES: usize = 4;
 
-/// What bets win and lose, in eighths of a bit: 2^(7/8) + 2^(-21/8) < 2. So the exponential of all that was won on bits that are set at
-/// random is a supermartingale, and exceeds 2^24 once in 2^24 connections, however many packets they have (Ville's inequality).
+/// What bets win and lose, in eighths of a bit: 2^(7/8) + 2^(-21/8) < 2. So two to the power of all that was won on bits
+/// that are set at random is a supermartingale, and comes to 2^24 in one of 2^24 connections at most, however many packets
+/// they have (Ville's inequality).
 const RIGHT: i16 = 7;
 const WRONG: i16 = -21;
 const ENOUGH: i16 = 24 * 8;
@@ -44,7 +45,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Whether the same packet passed a few packets before: then its bit is no other. What is encrypted is never twice the same.
+    /// Whether it passed a few packets before: its bit is no other then. What is encrypted is never twice the same.
     fn is_copy(&mut self, tail: u64) -> bool {
         let is_copy = self.tails.contains(&tail);
         if !is_copy {
@@ -80,8 +81,9 @@ struct Edge {
     at: Nanos,
     /// None of the same end passed since the other's: this is what the other answers.
     is_first: bool,
-    /// How long after the other end's it came, or the two before it, whichever is longest: a packet that is overtaken by more than
-    /// the other end's half makes an edge in turn too early, and where its end sends seldom nothing unmakes it. Not thrice on end.
+    /// How long after the other end's it came, or the two before it, whichever is longest: a packet that is overtaken by
+    /// more than the other end's half makes an edge in turn too early, and where its end sends seldom nothing unmakes it.
+    /// Not thrice on end.
     waited: Option<Nanos>,
 }
 
@@ -93,8 +95,9 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    /// A packet of the client or the server, and its last bytes. It may confirm the other end's last edge: then gives how long after
-    /// the edge that it answers that came, and when. A packet that was overtaken makes an edge too, but the next packet unmakes it.
+    /// A packet of the client or the server, and its last bytes. It may confirm the other end's last edge: then gives how
+    /// long after the edge that it answers that came, and when. A packet that was overtaken makes an edge too, but the next
+    /// packet unmakes it.
     pub(super) fn see(
         &mut self,
         by_client: bool,

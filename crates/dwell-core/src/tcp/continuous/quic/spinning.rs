@@ -40,6 +40,8 @@ struct Path {
     lost: u64,
     late: u64,
     jitter: i64,
+    /// So often each packet is seen: a mirror shows both directions of a port.
+    copies: u64,
 }
 
 impl Path {
@@ -62,7 +64,7 @@ impl Path {
             bit: false,
             sent: 0,
         });
-        Self { rng, ends, lost, late, jitter }
+        Self { rng, ends, lost, late, jitter, copies: 1 + seed % 3 }
     }
 
     fn happens(&mut self, of_100_000: u64) -> bool {
@@ -102,8 +104,9 @@ impl Path {
                         break;
                     }
                     let tail = (number as u64) << 1 | u64::from(by_client);
-                    if let Some((value, _)) = spin.see(by_client, bit, tail, Nanos(at)) {
-                        told.push((!by_client, value));
+                    for _ in 0..self.copies {
+                        let confirmed = spin.see(by_client, bit, tail, Nanos(at));
+                        told.extend(confirmed.map(|(value, _)| (!by_client, value)));
                     }
                     if let Some(takes) = self.takes(self.ends[1 - place].away) {
                         push(at + takes, !by_client, What::Arrives { number, bit });

@@ -1,14 +1,15 @@
 //! How far a handshake of QUIC is, and its halves.
 //!
-//! What a packet says is encrypted, what it answers is not told by it. Connection IDs are there to be read: a client sends to an ID
-//! that it made up until it has the server's first packet, and to the server's own from then on (RFC 9000, 7.2).
+//! What a packet says is encrypted, what it answers is not told by it. Connection IDs are there to be read: a client
+//! sends to an ID that it made up until it has the server's first packet, and to the server's own from then on (RFC
+//! 9000, 7.2).
 
 use super::super::super::Half;
 use super::header::{Id, Kind, Long};
 use crate::unit::Nanos;
 
-/// What took as long may have been sent by a timer. RFC 9002, 6.2.2, has the first one run for a second; implementations that take
-/// 100 ms for their first round trip have 200 ms. A little less, for timers may be early.
+/// What took as long may have been sent by a timer. RFC 9002, 6.2.2, has the first one run for a second; there are
+/// implementations that begin with a round trip of 100 ms, and wait for two. A little less, for timers may be early.
 const TIMEOUT: Nanos = Nanos::from_millis(190);
 
 /// What a client sends first has as many bytes at least, and so has the ID that it makes up (RFC 9000, 14.1 and 7.2).
@@ -90,7 +91,7 @@ impl Stage {
                 None
             }
             Step::Answered { first, server, is_retry, is_certain } if long.to == server => {
-                // A server may keep the ID that the client made up: then a Handshake packet alone shows that it was heard.
+                // A server may keep the ID that the client made up: a Handshake packet alone shows then that it was heard.
                 if server == self.asked && !long.has(Kind::Handshake) {
                     self.step = Step::Answered { first, server, is_retry, is_certain: false };
                     return None;
@@ -127,8 +128,8 @@ impl Stage {
                 self.step = if negotiates {
                     Step::Told { server }
                 } else {
-                    // A first packet may acknowledge alone, and nothing answers that (RFC 9000, 13.2.1). A Handshake packet
-                    // beside it shows that the server's message is in it (RFC 9001, 4.1.4), which is acknowledged at once.
+                    // It may acknowledge alone, and nothing answers that (RFC 9000, 13.2.1). A Handshake packet beside
+                    // it shows that the server's message is in it (RFC 9001, 4.1.4), which is acknowledged at once.
                     let is_whole = long.has(Kind::Initial) && long.has(Kind::Handshake);
                     Step::Answered { first: at, server, is_retry, is_certain: is_retry || is_whole }
                 };
