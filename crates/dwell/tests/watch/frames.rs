@@ -128,19 +128,29 @@ pub(crate) fn datagram(from: u16, to: u16, content: &[u8]) -> Vec<u8> {
 
 /// The first packets of a QUIC connection: the server's half is 8 ms, the client's 3 ms.
 pub(crate) fn quic(port: u16) -> Vec<(u32, Vec<u8>)> {
-    let datagram = |at: u32, by_client: bool, first: u8| {
+    /// What a client's first datagram has at least.
+    const LENGTH: u16 = 1_200;
+    // IDs that the client made up, that it gave itself, and the server's.
+    let (made_up, client, server): (&[u8], &[u8], &[u8]) = (&[1; 8], &[2; 4], &[3; 8]);
+    let packet = |first: u8, to: &[u8], from: &[u8]| {
+        let token: &[u8] = if first == 0xc0 { &[0] } else { &[] };
+        [&[first, 0, 0, 0, 1, to.len() as u8], to, &[from.len() as u8], from, token, &[1, 7]].concat()
+    };
+    let datagram = |at: u32, by_client: bool, content: &[u8]| {
         let [from, to] = if by_client { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
         let [source, destination] = if by_client { [port, 443] } else { [443, port] };
-        let mut frame = packet(17, from, to, 8 + 40);
-        frame.extend(source.to_be_bytes().into_iter().chain(destination.to_be_bytes()));
-        frame.extend([0, 48, 0, 0, first, 0, 0, 0, 1]);
-        frame.resize(frame.len() + 35, 0);
+        let mut frame = self::packet(17, from, to, 8 + LENGTH);
+        frame.extend([source, destination, 8 + LENGTH, 0].into_iter().flat_map(u16::to_be_bytes));
+        let end = frame.len() + usize::from(LENGTH);
+        frame.extend(content);
+        frame.resize(end, 0);
         (at, frame)
     };
+    let answer = [packet(0xc0, client, server), packet(0xe0, client, server)].concat();
     vec![
-        datagram(0, true, 0xc0),
-        datagram(8 * MILLISECOND, false, 0xc0),
-        datagram(11 * MILLISECOND, true, 0xe0),
+        datagram(0, true, &packet(0xc0, made_up, client)),
+        datagram(8 * MILLISECOND, false, &answer),
+        datagram(11 * MILLISECOND, true, &packet(0xe0, server, client)),
     ]
 }
 

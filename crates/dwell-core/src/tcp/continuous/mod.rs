@@ -111,12 +111,16 @@ impl Continuous {
                 tell(others.replied(acknowledgment), By::Response);
             }
         }
-        // The stamp of a pure ACK is echoed when the other end happens to send something: it asks for nothing.
+        let (is_syn, stamp) = (flags.has(TcpFlags::SYN), options.timestamps.map(|stamps| stamps.value));
         let length = payload.saturating_add(u32::from(flags.has(TcpFlags::FIN)));
-        if flags.has(TcpFlags::SYN) {
-            own.begin(sequence);
+        if is_syn {
+            own.begin(sequence.wrapping_add(1).wrapping_add(payload), stamp);
         } else if length > 0 && !flags.has(TcpFlags::RST) {
-            own.send(at, sequence, length, options.timestamps.map(|stamps| stamps.value), payload > 0);
+            own.send(at, sequence, length, stamp, payload > 0);
+        } else if let Some(stamp) = stamp {
+            // A pure ACK asks for nothing: its stamp is echoed when the other end happens to send something, and an
+            // echo of data with the same stamp may be of this (RFC 7323, 4.3).
+            own.is_first_of(stamp);
         }
     }
 }

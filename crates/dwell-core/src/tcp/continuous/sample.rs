@@ -63,9 +63,9 @@ pub enum By {
     Acknowledgment,
     /// The first byte of a reply after the last of a request: with the time that the program took.
     Response,
-    /// The first packet of a QUIC server after the client's, or of the client after that.
+    /// The first packet of a QUIC server after the client's, or of the client that shows that it heard that.
     QuicHandshake,
-    /// QUIC's spin bit (RFC 9000, 17.4).
+    /// QUIC's spin bit (RFC 9000, 17.4): of three in a row the longest.
     SpinBit,
 }
 

@@ -55,51 +55,80 @@ impl Queue {
     }
 }
 
+/// What one end asks of the other with its data, since the other's last.
+#[derive(Copy, Clone, Debug, Default)]
+enum Asked {
+    #[default]
+    Nothing,
+    /// Its last data passed then, and all of it once.
+    At(Nanos),
+    /// Something of it passed twice, or out of order, or may have.
+    Twice,
+}
+
 /// What one end has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     /// After the last byte that it has sent; `None` before its first.
     next: Option<u32>,
+    /// Its beginning was not seen: before this is acknowledged, what seems new may be a repetition.
+    doubtful: Option<u32>,
     newest_stamp: Option<u32>,
     bytes: Queue,
     stamps: Queue,
-    /// When its last data passed that nothing was said to yet; `None` also if it was sent twice.
-    asked: Option<Nanos>,
+    asked: Asked,
 }
 
 impl Sent {
-    /// A SYN: its round trip is the handshake's.
-    pub(super) fn begin(&mut self, sequence: u32) {
-        *self = Self { next: Some(sequence.wrapping_add(1)), ..Self::default() };
+    /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it.
+    pub(super) fn begin(&mut self, next: u32, stamp: Option<u32>) {
+        *self = Self { next: Some(next), newest_stamp: stamp, ..Self::default() };
     }
 
     /// Something that is to be acknowledged: `length` sequence numbers.
     pub(super) fn send(&mut self, at: Nanos, sequence: u32, length: u32, stamp: Option<u32>, is_data: bool) {
         let end = sequence.wrapping_add(length);
-        let is_new = self.next.is_none_or(|next| !is_newer(next, sequence));
+        let seems_new = self.next.is_none_or(|next| !is_newer(next, sequence));
+        if self.next.is_none() {
+            self.doubtful = Some(end);
+        }
+        let is_new = seems_new && self.doubtful.is_none();
         if is_new {
             self.bytes.push(end, at);
-            self.next = Some(end);
         } else {
             // Sent again, or out of order: which one is acknowledged will not be known (Karn).
             self.bytes.forget_after(sequence);
-            if self.next.is_some_and(|next| is_newer(end, next)) {
-                self.next = Some(end);
-            }
+        }
+        if self.next.is_none_or(|next| is_newer(end, next)) {
+            self.next = Some(end);
         }
         if is_data {
-            self.asked = is_new.then_some(at);
+            let is_once = is_new && !matches!(self.asked, Asked::Twice);
+            self.asked = if is_once { Asked::At(at) } else { Asked::Twice };
         }
         if let Some(stamp) = stamp
-            && self.newest_stamp.is_none_or(|newest| is_newer(stamp, newest))
+            && self.is_first_of(stamp)
         {
-            self.newest_stamp = Some(stamp);
             self.stamps.push(stamp, at);
         }
     }
 
+    /// Whether no segment with this time stamp passed before. Of the very first that is not known.
+    #[inline]
+    pub(super) fn is_first_of(&mut self, stamp: u32) -> bool {
+        let is_known = self.newest_stamp.is_some();
+        let is_newest = self.newest_stamp.is_none_or(|newest| is_newer(stamp, newest));
+        if is_newest {
+            self.newest_stamp = Some(stamp);
+        }
+        is_newest && is_known
+    }
+
     /// When that was sent which this acknowledgment answers.
     pub(super) fn acknowledged(&mut self, acknowledgment: u32) -> Option<Nanos> {
+        if self.doubtful.is_some_and(|doubtful| !is_newer(doubtful, acknowledgment)) {
+            self.doubtful = None;
+        }
         self.bytes.answer(acknowledgment)
     }
 
@@ -110,6 +139,9 @@ impl Sent {
 
     /// When the last byte of a request was sent to which data with this acknowledgment is the reply.
     pub(super) fn replied(&mut self, acknowledgment: u32) -> Option<Nanos> {
-        self.asked.take().filter(|_| self.next == Some(acknowledgment))
+        match std::mem::take(&mut self.asked) {
+            Asked::At(at) if self.next == Some(acknowledgment) => Some(at),
+            _ => None,
+        }
     }
 }

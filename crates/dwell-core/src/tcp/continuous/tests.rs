@@ -5,17 +5,17 @@ use super::*;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// All fall together.
-const FLOW: FlowHash = FlowHash(7);
+pub(super) const FLOW: FlowHash = FlowHash(7);
 
 fn end(number: u32, port: u16) -> Endpoint {
     Endpoint { address: IpAddr::V4(Ipv4Addr::from_bits(number)), port }
 }
 
-fn client() -> Endpoint {
+pub(super) fn client() -> Endpoint {
     end(1, 40_000)
 }
 
-fn server() -> Endpoint {
+pub(super) fn server() -> Endpoint {
     end(2, 443)
 }
 
@@ -41,8 +41,32 @@ fn stamped(segment: Segment, value: u32, echo: u32) -> Segment {
     Segment { options, ..segment }
 }
 
-/// What is told by `by`: to whom, and microseconds.
+/// The SYN before this first segment of an end.
+fn syn_before(first: &Segment) -> Segment {
+    let is_answer = first.from == server();
+    let flags = if is_answer { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
+    let stamp = first.options.timestamps.map(|stamps| stamps.value.wrapping_sub(1));
+    let timestamps = stamp.map(|value| Timestamps { value, echo: 0 });
+    let options = Options { timestamps, ..Options::default() };
+    Segment {
+        flags,
+        sequence: first.sequence.wrapping_sub(1),
+        acknowledgment: 0,
+        payload: 0,
+        options,
+        ..*first
+    }
+}
+
+/// What is told by `by` of a connection that begins before these: to whom, and microseconds.
 fn told(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
+    let first = |end| segments.iter().find(|segment| segment.from == end).map(syn_before);
+    let opening = [client(), server()].into_iter().filter_map(first);
+    told_of(&opening.chain(segments.iter().copied()).collect::<Vec<_>>(), by)
+}
+
+/// The same of these alone.
+fn told_of(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
     let mut continuous = Continuous::new(FlowLimits { flows: 64, ..FlowLimits::default() });
     let mut told = Vec::new();
     for segment in segments {
@@ -129,6 +153,65 @@ fn a_reply_is_timed_from_the_requests_last_byte() {
 }
 
 #[test]
+fn a_request_of_which_something_was_sent_twice_has_no_response_time() {
+    let request = [sent(0, 1, 1, 100), sent(200_000, 1, 1, 100), sent(201_000, 101, 1, 50)];
+    let next = [back(sent(220_000, 1, 151, 10)), sent(230_000, 151, 11, 7), back(sent(250_000, 11, 158, 3))];
+    assert_eq!(
+        told(&[&request[..], &next[..]].concat(), By::Response)[..],
+        [(client(), 10_000), (server(), 20_000)]
+    );
+}
+
+#[test]
+fn what_is_seen_first_of_a_connection_that_was_there_may_be_a_repetition() {
+    let segments = [
+        // Of either end the second is waited for, once the first is acknowledged.
+        sent(0, 1, 1, 100),
+        sent(10, 101, 1, 100),
+        back(sent(1_000, 1, 201, 50)),
+        sent(2_000, 201, 51, 100),
+        back(sent(2_300, 51, 301, 50)),
+        sent(2_450, 301, 101, 0),
+    ];
+    assert_eq!(told_of(&segments, By::Acknowledgment), [(server(), 300), (client(), 150)]);
+    assert_eq!(told_of(&segments, By::Response), [(server(), 300)]);
+    // Its time stamp may have been on something before.
+    let stamped = [(0, 7, 5), (1, 5, 7), (2, 8, 5), (3, 6, 8)].map(|(n, value, echo)| {
+        let segment = sent(n * 300, 1, 1, 100);
+        stamped(if n % 2 == 0 { segment } else { back(segment) }, value, echo)
+    });
+    assert_eq!(told_of(&stamped, By::Timestamps), [(server(), 300)]);
+}
+
+#[test]
+fn what_a_syn_brought_may_be_sent_again() {
+    let syn = Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 100) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(300, 50, 1, 0)) };
+    let segments = [syn, answer, sent(400, 1, 51, 100), back(sent(450, 51, 101, 0))];
+    assert_eq!(told_of(&segments, By::Acknowledgment), []);
+}
+
+#[test]
+fn a_pure_ack_uses_up_its_time_stamp_and_so_does_a_syn() {
+    let syn = Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 0) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(5_000, 50, 1, 0)) };
+    let opening = [stamped(syn, 100, 0), stamped(answer, 900, 100)];
+    // Both ends speak at once; the server's banner answers the ACK, which has the stamp of the client's banner.
+    let third = stamped(sent(5_050, 1, 51, 0), 105, 900);
+    let both = [
+        stamped(sent(5_900, 1, 51, 16), 105, 900),
+        stamped(back(sent(5_910, 51, 1, 16)), 901, 105),
+        stamped(sent(6_000, 17, 67, 16), 106, 901),
+        stamped(back(sent(11_000, 67, 33, 0)), 907, 106),
+    ];
+    let told = told_of(&[&opening[..], &[third], &both[..]].concat(), By::Timestamps);
+    assert_eq!(told, [(client(), 90), (server(), 5_000)]);
+    // The server's data in the tick of its SYN/ACK, which the client's ACK echoes.
+    let data = stamped(back(sent(5_020, 51, 1, 16)), 900, 100);
+    assert_eq!(told_of(&[&opening[..], &[data, third]].concat(), By::Timestamps), []);
+}
+
+#[test]
 fn what_does_not_acknowledge_the_request_is_no_reply() {
     let segments = [sent(0, 1, 1, 1_000), back(sent(310, 1, 1, 1_000))];
     assert_eq!(told(&segments, By::Response), []);
@@ -156,104 +239,7 @@ fn a_handshake_gives_nothing_here() {
 
 #[test]
 fn memory_is_what_the_limits_say() {
-    let bytes = size_of::<[Option<flows::Flow<Connection>>; 4]>() / 4;
-    assert!(bytes < 512, "{bytes}");
-}
-
-fn long(initial: bool) -> [u8; 5] {
-    [if initial { 0xc0 } else { 0xe0 }, 0, 0, 0, 1]
-}
-
-fn short(spin: bool) -> [u8; 5] {
-    [if spin { 0x60 } else { 0x40 }, 0, 0, 0, 0]
-}
-
-fn quic(packets: &[(i64, bool, [u8; 5])]) -> Vec<(Endpoint, Half, By)> {
-    let mut quic = Quic::new(FlowLimits { flows: 64, ..FlowLimits::default() });
-    let mut told = Vec::new();
-    for (at, by_client, payload) in packets {
-        let (from, to) = if *by_client { (client(), server()) } else { (server(), client()) };
-        let length = payload.len() as u32;
-        let datagram = Datagram { at: Nanos::from_micros(*at), from, to, payload, length };
-        quic.see(FLOW, &datagram, &mut |sample| told.push((sample.to, sample.value, sample.by)));
-    }
-    told
-}
-
-fn exact(us: i64) -> Half {
-    Half::Exact(Nanos::from_micros(us))
-}
-
-#[test]
-fn a_quic_handshake_gives_both_halves() {
-    let told = quic(&[(0, true, long(true)), (300, false, long(true)), (450, true, long(false))]);
-    assert_eq!(told, [(server(), exact(300), By::QuicHandshake), (client(), exact(150), By::QuicHandshake)]);
-}
-
-#[test]
-fn a_first_message_in_parts_is_a_bound() {
-    let told = quic(&[(0, true, long(true)), (20, true, long(true)), (300, false, long(true))]);
-    assert_eq!(told, [(server(), Half::AtMost(Nanos::from_micros(300)), By::QuicHandshake)]);
-}
-
-#[test]
-fn the_spin_bit_gives_both_halves_once_it_has_spun_in_turn() {
-    let mut packets = vec![(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let mut spin = false;
-    packets.extend([(500, true, short(spin)), (800, false, short(spin))]);
-    for turn in 0..8 {
-        spin = !spin;
-        let at = 950 + turn * 450;
-        packets.extend([
-            (at, true, short(spin)),
-            (at + 10, true, short(spin)),
-            (at + 300, false, short(spin)),
-        ]);
-    }
-    let told: Vec<_> = quic(&packets).into_iter().filter(|(.., by)| *by == By::SpinBit).collect();
-    assert!(told.len() >= 6, "{told:?}");
-    for (to, value, _) in told {
-        assert_eq!(value, if to == server() { exact(300) } else { exact(150) });
-    }
-}
-
-#[test]
-fn a_fixed_bit_that_is_not_fixed_changes_nothing() {
-    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let spun = (0..40).map(|n| {
-        let (turn, by_client) = (n / 2, n % 2 == 0);
-        (1_000 + turn * 450 + if by_client { 0 } else { 300 }, by_client, short(turn % 2 == 0))
-    });
-    let packets: Vec<_> = start.into_iter().chain(spun).collect();
-    let greased = |at: usize| {
-        let (when, by_client, mut bytes) = packets[at];
-        bytes[0] &= if at % 3 == 1 { !0x40 } else { !0 };
-        (when, by_client, bytes)
-    };
-    let greased: Vec<_> = (0..packets.len()).map(greased).collect();
-    let told = quic(&packets);
-    assert!(told.len() > 20, "{told:?}");
-    assert_eq!(quic(&greased), told);
-}
-
-#[test]
-fn what_is_no_quic_takes_no_place() {
-    let mut quic = Quic::new(FlowLimits { flows: 4, ..FlowLimits::default() });
-    for port in 0..1_000 {
-        let from = Endpoint { port, ..client() };
-        let datagram = Datagram { at: Nanos(0), from, to: server(), payload: &short(false), length: 5 };
-        quic.see(FLOW, &datagram, &mut |sample| panic!("{sample:?}"));
-    }
-    assert_eq!(quic.forgotten(), 0);
-}
-
-#[test]
-fn a_bit_that_does_not_spin_gives_nothing() {
-    let start = [(0, true, long(true)), (300, false, long(true)), (450, true, long(false))];
-    let random = |n: i64| (n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 & 1 == 1;
-    let packets = (0..400).map(|n| (1_000 + n * 10, n % 3 != 0, short(random(n * n))));
-    let told = quic(&start.iter().copied().chain(packets).collect::<Vec<_>>());
-    assert!(told.iter().all(|(.., by)| *by == By::QuicHandshake), "{told:?}");
-    // And what is no QUIC is none.
-    assert!(quic(&[(0, true, short(true)), (300, false, short(true)), (450, true, short(false))]).is_empty());
+    let tcp = size_of::<[Option<flows::Flow<Connection>>; 4]>() / 4;
+    let quic = size_of::<[Option<flows::Flow<quic::Connection>>; 4]>() / 4;
+    assert!(tcp < 512 && quic < 512, "{tcp} {quic}");
 }

@@ -171,7 +171,7 @@ mod tests {
             Self { throughout: Throughout::new(limits, Nanos::from_secs(1)), sequence: 0 }
         }
 
-        /// One from this port that ends at this time: a byte, and its acknowledgment.
+        /// One from this port that ends at this time: of a connection that begins, a byte, and its acknowledgment.
         fn pass(&mut self, at_ms: i64, port: u16, us: i64) {
             let end = |last, port| Endpoint { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port };
             self.sequence += 1;
@@ -185,6 +185,7 @@ mod tests {
                 payload: 1,
                 options: Options::default(),
             };
+            let syn = Segment { flags: TcpFlags::SYN, sequence: self.sequence - 1, payload: 0, ..data };
             let (sequence, acknowledgment) = (9, self.sequence + 1);
             let answer = Segment {
                 at: Nanos::from_millis(at_ms),
@@ -195,7 +196,7 @@ mod tests {
                 payload: 0,
                 ..data
             };
-            [data, answer].iter().for_each(|segment| self.throughout.see(FlowHash(7), segment));
+            [syn, data, answer].iter().for_each(|segment| self.throughout.see(FlowHash(7), segment));
         }
 
         fn told(&mut self) -> Vec<(i64, u16, Half, i64, u64)> {

@@ -12,7 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const CONNECTIONS: u8 = 4;
-const EXCHANGES: usize = 30;
+const EXCHANGES: usize = 120;
+/// So many edges pass before it is believed that both ends spin, at most.
+const DOUBTED: usize = 80;
 const SERVER_DELAY: Duration = Duration::from_millis(9);
 const CLIENT_DELAY: Duration = Duration::from_millis(3);
 /// Datagrams of something else.
@@ -112,7 +114,8 @@ fn its_halves_are_told_live_and_nothing_else_of_udp_passes() {
             // An end that does not spin has edges by chance, if any.
             if samples > 0 {
                 spun += 1;
-                assert_eq!(samples as usize, truth.len() - 8, "{truth:?}");
+                let (told, all) = (samples as usize, truth.len());
+                assert!((all - DOUBTED..all).contains(&told), "{told} of {truth:?}");
             }
         }
         assert!(spun > 0, "no connection spins: {told:?}");
