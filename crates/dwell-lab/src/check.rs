@@ -160,9 +160,16 @@ struct Ground {
     kernels_nic: Option<NicSpec>,
 }
 
-/// The narrowest of the links.
-pub(crate) fn narrowest(links: &[LinkSpec]) -> Option<&LinkSpec> {
-    links.iter().filter(|link| link.rate.is_some()).min_by_key(|link| link.rate)
+/// The narrowest of the links, and its place among them. Of parallel links the slowest counts, and as often as there are of them where
+/// packets take them in turn.
+pub(crate) fn narrowest(links: &[LinkSpec]) -> Option<(usize, LinkSpec)> {
+    let as_one = |link: &LinkSpec| {
+        let slowest = link.parallel.iter().min_by_key(|member| member.rate).unwrap_or(link);
+        let times = if link.balance.is_flow() { 1 } else { link.parallel.len().max(1) as u64 };
+        Some(LinkSpec { rate: Some(BitRate(slowest.rate?.0.saturating_mul(times))), ..slowest.clone() })
+    };
+    let limited = links.iter().enumerate().filter_map(|(place, link)| Some((place, as_one(link)?)));
+    limited.min_by_key(|(_, link)| link.rate)
 }
 
 /// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty, on the longest way.
@@ -180,10 +187,10 @@ fn empty_path(links: &[LinkSpec], size: Bytes) -> Nanos {
 pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, LabError> {
     let links = &scenario.links;
     let size = scenario.max_size().min(Bytes(1502));
-    let narrow = narrowest(links);
+    let narrow = narrowest(links).map(|(_, link)| link);
     let nic = scenario.destination.nic;
     let ground = Ground {
-        rate: narrow.and_then(|link| link.rate),
+        rate: narrow.as_ref().and_then(|link| link.rate),
         delay: empty_path(links, size),
         rest: check_nic::rest(nic),
         kernels_nic: (scenario.lab.nic == LabNic::Kernel).then_some(nic),
@@ -204,7 +211,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let lost = all().filter(|(shot, _)| shot.came.is_none()).count() as u64;
     let lost_as_asked =
         all().filter(|(_, asked)| asked.is_some_and(|asked| asked.arrival.is_none())).count() as u64;
-    let occupied = narrow.map_or(size, |link| link.framing.occupied(size));
+    let occupied = narrow.as_ref().map_or(size, |link| link.framing.occupied(size));
     let one_way_delay = delays(lone.shots.iter().filter(|(shot, _)| shot.size == size));
     let mut check = LabCheck {
         scenario: scenario.name.clone(),

@@ -54,7 +54,7 @@ pub struct TrainCheck {
 impl TrainCheck {
     /// Sends trains through `testbed`; `None` where `scenario` limits nothing, or the kernel gives no stamps.
     pub(crate) fn of(testbed: &Testbed, scenario: &Scenario) -> Result<Option<Self>, LabError> {
-        let Some(narrow) = narrowest(&scenario.links) else { return Ok(None) };
+        let Some((place, narrow)) = narrowest(&scenario.links) else { return Ok(None) };
         let size = scenario.max_size();
         let Some(served) = narrow.rate.map(|rate| rate.time_for(narrow.framing.occupied(size))) else {
             return Ok(None);
@@ -65,7 +65,7 @@ impl TrainCheck {
         let way: Nanos = scenario.links.iter().map(|link: &LinkSpec| link.propagations().1).sum();
         let bursts = vec![vec![size; TRAIN]; TRAINS];
         let shots = salvo::fire(testbed, &bursts, Calls::Each, period, way * 2 + period)?;
-        Ok(Self::told(&shots, size, served, load(&scenario.links, narrow)))
+        Ok(Self::told(&shots, size, served, load(&scenario.links, place)))
     }
 
     fn told(shots: &[Shot], size: Bytes, served: Nanos, load: Option<f64>) -> Option<Self> {
@@ -130,14 +130,18 @@ impl TrainCheck {
     }
 }
 
-/// What others ask of `narrow`, as a share of it, where they ask for nothing else and take nothing more.
-fn load(links: &[LinkSpec], narrow: &LinkSpec) -> Option<f64> {
-    let loaded: Vec<&LinkSpec> = links.iter().filter(|link| !link.cross.is_empty()).collect();
-    match loaded.as_slice() {
+/// What others ask of the link at `place`, as a share of it, where they ask for nothing else and take nothing more.
+fn load(links: &[LinkSpec], place: usize) -> Option<f64> {
+    let is_loaded = |link: &LinkSpec| !link.cross.is_empty();
+    let loaded = (0..links.len())
+        .filter(|other| is_loaded(&links[*other]) || links[*other].parallel.iter().any(is_loaded));
+    match loaded.collect::<Vec<_>>().as_slice() {
         [] => Some(0.0),
-        [one] if std::ptr::eq(*one, narrow) => {
+        [one] if *one == place => {
+            let narrow = &links[place];
             let asked = |cross: &CrossSpec| cross.bits_per_second(narrow).filter(|bits| *bits > 0.0);
             let bits: f64 = narrow.cross.iter().map(asked).sum::<Option<f64>>()?;
+            // Of parallel links each has its own.
             Some(bits / narrow.rate?.0 as f64)
         }
         _ => None,
@@ -165,6 +169,25 @@ mod tests {
         assert!(told(12).carried() && told(3).carried());
         assert!(!told(13).carried());
         assert_eq!(told(13).left, Nanos::from_micros(13));
+    }
+
+    #[test]
+    fn parallel_links_may_be_the_narrowest() {
+        let links = |balance: &str, cross: &str| {
+            let text = format!(
+                "name = 'p'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nbalance = '{balance}'\n\
+                 parallel = [ {{ rate = '100 Mb/s'{cross} }}, {{ rate = '155 Mb/s' }} ]\n[[links]]\nrate = '1 Gb/s'\n"
+            );
+            Scenario::parse("p.toml", &text).unwrap().links
+        };
+        let narrow = |balance| {
+            let (place, link) = narrowest(&links(balance, "")).unwrap();
+            (place, link.rate.unwrap().0)
+        };
+        assert_eq!((narrow("packet"), narrow("flow")), ((1, 200_000_000), (1, 100_000_000)));
+        // What others on one of them do to a train nobody can say.
+        let loaded = links("packet", ", cross = [ { kind = 'poisson', load = '50 %' } ]");
+        assert_eq!((load(&links("packet", ""), 1), load(&loaded, 1)), (Some(0.0), None));
     }
 
     #[test]

@@ -184,14 +184,16 @@ impl Path for LivePath {
 /// How many trains from the front can go as one fleet: same direction, within the agent's limits. At least one: what
 /// is too much by itself the agent refuses, and says why.
 fn fitting(fleet: &[Departure], direction: Direction, limits: &Limits) -> usize {
-    let mut packets = 0;
-    let mut duration = Nanos::ZERO;
+    let (mut packets, mut duration, mut cost) = (0, Nanos::ZERO, Nanos::ZERO);
     let fits = |departure: &&Departure| {
+        let one = std::slice::from_ref(*departure);
         packets += departure.train.packets.len();
-        duration += protocol::duration(std::slice::from_ref(*departure));
+        duration += protocol::duration(one);
+        cost += limits.cost(one);
         departure.train.direction == direction
             && packets <= limits.packets_per_fleet as usize
             && duration <= limits.fleet_duration
+            && cost - duration <= Limits::AHEAD
     };
     fleet.iter().take_while(fits).count().max(1)
 }
@@ -232,5 +234,28 @@ impl mtu::Carrier for Sizing<'_> {
 
     fn floor(&self) -> Bytes {
         self.framing.min_size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::Train;
+
+    #[test]
+    fn a_fleet_that_is_too_much_at_once_goes_in_parts() {
+        // 60 MB each, where 125 MB a second are allowed: a second and a bit of it at once.
+        let train = Train::burst(Bytes(60_000), 1_000);
+        let fleet = vec![Departure { pause: Nanos::ZERO, train }; 6];
+        let limits = Limits::default();
+        let part = fitting(&fleet, Direction::Forward, &limits);
+        assert_eq!(part, 2);
+        let announcement = |count: usize| protocol::Announcement {
+            first: 0,
+            grace: Nanos::ZERO,
+            fleet: fleet[..count].to_vec(),
+        };
+        assert!(limits.admit(&announcement(part), Direction::Forward).is_ok());
+        assert!(limits.admit(&announcement(part + 1), Direction::Forward).is_err());
     }
 }

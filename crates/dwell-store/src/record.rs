@@ -4,7 +4,8 @@ use dwell_core::hop::Sighting;
 use dwell_core::inside::{Event, Watch, Watched};
 use dwell_core::throughput::Transfer;
 use dwell_core::throughput::udpst::capacity::Tested;
-use dwell_core::{Circumstances, Effort, Passage, PathFacts, Report, Vantage};
+use dwell_core::truth::LinkUse;
+use dwell_core::{Circumstances, Effort, Nanos, Passage, PathFacts, Report, Vantage};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
@@ -79,6 +80,9 @@ pub struct Found {
     pub report: Report,
     /// Its cost.
     pub effort: Effort,
+    /// What the links carried meanwhile, where they have counters: over which time, and link by link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<(Nanos, Vec<LinkUse>)>,
 }
 
 /// The lines after the header.

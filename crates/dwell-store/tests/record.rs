@@ -1,9 +1,10 @@
 //! A record gives back what was put in, or says what happened to it.
 
 use dwell_core::inside::{Dropped, Event, Watch, Watched, Way};
+use dwell_core::truth::LinkUse;
 use dwell_core::{
-    Arrival, Bytes, Circumstances, Direction, Effort, Fate, Finding, Nanos, Observation, Packet, PacketTruth,
-    Passage, PathFacts, Quantity, Report, Stamps, Vantage,
+    Arrival, BitRate, Bytes, Circumstances, Direction, Effort, Fate, Finding, Nanos, Observation, Packet,
+    PacketTruth, Passage, PathFacts, Quantity, Report, Stamps, Vantage,
 };
 use dwell_store::{Ask, FORMAT, Found, Header, Record, RecordWriter, StoreError, partial_name};
 use proptest::prelude::*;
@@ -54,7 +55,16 @@ fn passage(at: i64, lost: bool) -> Passage {
 fn found() -> Found {
     let report = Report::new("knee", Vantage::Application)
         .with(Quantity::ApplicationStage, Finding::nanos(31_400.0, 30_000.0, 33_000.0));
-    Found { stage: "knee".into(), report, effort: Effort { probes: 3, ..Effort::default() } }
+    let link = LinkUse {
+        link: 1,
+        capacity: Some(BitRate::from_mbps(100)),
+        share: 0.5,
+        own: 1e6,
+        cross: 5e7,
+        offered: 5e7,
+    };
+    let used = Some((Nanos::from_secs(1), vec![link]));
+    Found { stage: "knee".into(), report, effort: Effort { probes: 3, ..Effort::default() }, used }
 }
 
 /// A whole record of `count` passages.

@@ -18,7 +18,7 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
 
 /// The same with digits enough to see an interval of `width`: the offset of two clocks is known to microseconds of seconds.
 fn sized(value: f64, width: f64, unit: Unit) -> String {
-    let fine = unit == Unit::Ns && value.abs() >= 1e9 && width < 1e7;
+    let fine = unit == Unit::Ns && value.abs() >= 1e9 && (1.0..1e7).contains(&width);
     if fine { format!("{:.6}", Nanos::from_f64(value)) } else { figure(value, unit) }
 }
 
@@ -32,6 +32,8 @@ pub(crate) fn share(value: f64) -> String {
 pub(crate) fn cells(finding: &Finding) -> [String; 2] {
     match finding {
         Finding::Value { value, unit, .. } if unit.is_named() => [figure(*value, *unit), String::new()],
+        // A span that was kept, or a share that was counted, is no estimate.
+        Finding::Value { value, low, high, unit } if low == high => [figure(*value, *unit), String::new()],
         Finding::Value { value, low, high, unit } => {
             let shown = |figure| sized(figure, high - low, *unit);
             [shown(*value), format!("{} to {}", shown(*low), shown(*high))]
@@ -72,6 +74,8 @@ mod tests {
         assert_eq!(figure(0.02, Unit::Ratio), "2.0 %");
         let offset = Finding::nanos(1.500_312e9, 1.500_302e9, 1.500_322e9);
         assert_eq!(cells(&offset), ["1.500312 s", "1.500302 s to 1.500322 s"]);
+        let counted = Finding::nanos(1.093_412_345e9, 1.093_412_345e9, 1.093_412_345e9);
+        assert_eq!(cells(&counted), ["1.1 s", ""]);
         assert_eq!(cells(&Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion"))[0], "at most 67.2 us");
     }
 }

@@ -10,8 +10,10 @@ use dwell_core::doubt::Doubts;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
 use dwell_core::truth::Usage;
 use dwell_core::{
-    BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Passage, PathFacts, Quantity, Report,
+    BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Nanos, Passage, PathFacts, Quantity, Report,
 };
+use dwell_net::LiveError;
+use dwell_net::protocol::Refusal;
 use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -122,26 +124,39 @@ impl Run {
         let limit = self.facts.end_link.map(|capacity| LoadLimit { share: self.share, capacity });
         let (writer, seen, progress) = (&mut self.writer, &mut self.seen, &self.progress);
         let mut unwritten = None;
-        let (mut probes, mut doubts) = (0u64, Doubts::default());
+        let (mut counted, mut doubts) = (Effort::default(), Doubts::default());
         progress.say(format!("{stage}: first probes"));
         let before = self.world.reading()?;
-        let effort = self.world.measure(stage, method, limit, &mut |passage: Passage| {
-            probes += 1;
+        let outcome = self.world.measure(stage, method, limit, &mut |passage: Passage| {
+            counted.count(Nanos::ZERO, &passage.observation);
             doubts.see(&passage.observation);
-            progress.say(format!("{stage}: {probes} probes"));
+            progress.say(format!("{stage}: {} probes", counted.probes));
             if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
                 unwritten = writer.push(stage, passage.clone()).err();
             }
             seen.push(Kept { stage: stage.to_owned(), passage });
-        })?;
+        });
+        // What an agent will not take is no reason to forget what it took. The pauses between trains are not counted then.
+        let (effort, refused) = match outcome {
+            Ok(effort) => (effort, None),
+            Err(error) if counted.probes > 0 && is_load(&error) => (counted, Some(error)),
+            Err(error) => return Err(error),
+        };
         let after = self.world.reading()?;
         let used = before.zip(after).and_then(|(before, after)| before.until(&after));
-        self.used.extend(used.map(|used| (stage.to_owned(), used)));
+        let used = used.or_else(|| self.world.used(stage));
         if let Some(error) = unwritten {
             return Err(error.into());
         }
-        let report = doubts.raise(method.report());
-        self.found.push(Found { stage: stage.to_owned(), report: report.clone(), effort });
+        let mut report = doubts.raise(method.report());
+        report
+            .warnings
+            .extend(refused.map(|error| {
+                format!("the measurement ended early, and tells what it knew by then: {error}")
+            }));
+        let kept = used.clone().map(|used| (used.span, used.links));
+        self.found.push(Found { stage: stage.to_owned(), report: report.clone(), effort, used: kept });
+        self.used.extend(used.map(|used| (stage.to_owned(), used)));
         Ok((report, began.elapsed()))
     }
 
@@ -192,7 +207,7 @@ impl Run {
         joined.warnings.extend(failed.map(|why| format!("the look at the hops ended early: {why}")));
         self.notes = hops.circumstances().notes;
         let report = crate::verb::path::hops::report(&joined);
-        self.found.push(Found { stage: Walk::NAME.to_owned(), report, effort });
+        self.found.push(Found { stage: Walk::NAME.to_owned(), report, effort, used: None });
         self.hops = Some(Ok(joined));
         Ok(())
     }
@@ -232,6 +247,11 @@ impl Run {
     }
 }
 
+/// Whether an agent refused trains that are more load than it allows.
+fn is_load(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(LiveError::Refused(Refusal::Load(_))))
+}
+
 impl Finished {
     /// What the whole run cost.
     pub(crate) fn effort(&self) -> Effort {
@@ -246,5 +266,62 @@ impl Finished {
     /// What the measurement `stage` saw.
     pub(crate) fn passages<'a>(&'a self, stage: &'a str) -> impl Iterator<Item = &'a Passage> {
         self.seen.iter().filter(move |kept| kept.stage == stage).map(|kept| &kept.passage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hops::HopWorld;
+    use crate::world::Keep;
+    use anyhow::bail;
+    use dwell_core::capacity::{PacketPair, packet_pair};
+    use dwell_core::{Bytes, Fate, Observation, Packet, Stamps};
+
+    /// An agent that takes one train, and then no more.
+    struct Refusing;
+
+    impl World for Refusing {
+        fn facts(&self) -> PathFacts {
+            PathFacts {
+                max_size: Bytes(1_526),
+                min_size: Bytes(96),
+                resolution: Nanos(1),
+                end_link: None,
+                narrow_link: None,
+                coalescence: None,
+            }
+        }
+
+        fn circumstances(&self) -> Circumstances {
+            Circumstances::default()
+        }
+
+        fn measure(
+            &mut self,
+            _stage: &str,
+            _method: &mut dyn Method,
+            _limit: Option<LoadLimit>,
+            keep: Keep<'_>,
+        ) -> Result<Effort> {
+            let sent = Stamps { application: Nanos::ZERO, kernel: None, hardware: None };
+            let packet = Packet { size: Bytes(1_526), hold: Nanos::ZERO };
+            let fates = vec![Fate { packet, sent, arrival: None }; 2];
+            keep(Passage { observation: Observation { fates, ..Observation::default() }, truth: None });
+            Err(LiveError::Refused(Refusal::Load("too much".to_owned())).into())
+        }
+
+        fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
+            bail!("none")
+        }
+    }
+
+    #[test]
+    fn what_was_measured_before_an_agent_refused_is_told() {
+        let mut run = Run::inner(Box::new(Refusing), Ask::default(), 1.0);
+        let mut method = PacketPair::new(packet_pair::Config::default(), run.facts());
+        let (report, _) = run.measure("capacity", &mut method).expect("a report");
+        assert!(report.warnings.iter().any(|warning| warning.contains("too much")), "{report:?}");
+        assert_eq!(run.effort("capacity").packets, 2);
     }
 }

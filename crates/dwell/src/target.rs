@@ -68,9 +68,11 @@ pub(crate) struct Placement {
 /// The probing load.
 #[derive(Args, Clone)]
 pub(crate) struct Load {
-    /// Share of the end link that probes may take, above 0 and up to 1
-    #[arg(long, value_name = "SHARE", default_value_t = LoadLimit::DEFAULT_SHARE, value_parser = share)]
-    pub(crate) max_load: f64,
+    /// Share of the end link that probes may take once that link is measured, above 0 and up to 1 [default: 0.02]. What
+    /// does not measure it first (capacity, avail but for spruce, igi and ptr, and whatever is agentless) keeps limits of
+    /// its own
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_load: Option<f64>,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -147,9 +149,23 @@ impl TargetArgs {
 }
 
 impl Load {
+    /// The share that was asked for, or else the usual one.
+    pub(crate) fn share(&self) -> f64 {
+        self.max_load.unwrap_or(LoadLimit::DEFAULT_SHARE)
+    }
+
+    /// Refuses a limit that would limit nothing.
+    pub(crate) fn no_limit(&self) -> Result<()> {
+        if self.max_load.is_some() {
+            let why = "is a share of the end link, which this measurement does not know: it keeps limits of its own";
+            return Err(bad_argument(anyhow!("--max-load: {why}; leave it out")));
+        }
+        Ok(())
+    }
+
     /// The settings that a record keeps.
     pub(crate) fn config(&self) -> BTreeMap<String, String> {
-        [("max-load".to_owned(), self.max_load.to_string())].into()
+        [("max-load".to_owned(), self.share().to_string())].into()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::hops::{HopWorld, Refired};
 use anyhow::{Result, bail};
-use dwell_core::truth::Reading;
+use dwell_core::truth::{Reading, Usage};
 use dwell_core::{
     Circumstances, Departure, Direction, Effort, Fleet, LoadLimit, Method, Nanos, Observation, Passage, Path,
     PathFacts, Quantity, Step, run,
 };
-use dwell_store::Record;
+use dwell_store::{Found, Record};
 use std::collections::BTreeMap;
 
 /// Where a passage goes as it comes.
@@ -33,6 +33,11 @@ pub(crate) trait World {
     /// What the counters of the links towards the host under test say now, where there are any.
     fn reading(&mut self) -> Result<Option<Reading>> {
         Ok(None)
+    }
+
+    /// What these counters said of the measurement `stage`, where it was made before.
+    fn used(&self, _stage: &str) -> Option<Usage> {
+        None
     }
 
     /// The same path hop by hop; an error says why that cannot be seen here.
@@ -97,6 +102,13 @@ pub(crate) struct Replayed {
     pub(crate) facts: PathFacts,
 }
 
+impl Replayed {
+    /// What the run found by the measurement `stage`, if it made that one.
+    fn found(&self, stage: &str) -> Option<&Found> {
+        self.record.found.iter().find(|found| found.stage == stage)
+    }
+}
+
 impl World for Replayed {
     fn facts(&self) -> PathFacts {
         self.facts
@@ -113,7 +125,8 @@ impl World for Replayed {
         _limit: Option<LoadLimit>,
         keep: Keep<'_>,
     ) -> Result<Effort> {
-        let own = self.record.passages.iter().any(|kept| kept.stage == stage);
+        // One that was part of the run may have sent nothing.
+        let own = self.record.passages.iter().any(|kept| kept.stage == stage) || self.found(stage).is_some();
         let mut effort = Effort::default();
         let passages: Vec<&Passage> = self
             .record
@@ -142,8 +155,12 @@ impl World for Replayed {
         }
         show(method, rest);
         // The pauses between trains are known to the run's own account only.
-        let found = self.record.found.iter().find(|found| found.stage == stage);
-        Ok(found.map_or(effort, |found| found.effort))
+        Ok(self.found(stage).map_or(effort, |found| found.effort))
+    }
+
+    fn used(&self, stage: &str) -> Option<Usage> {
+        let (span, links) = self.found(stage)?.used.clone()?;
+        Some(Usage { span, links })
     }
 
     fn hops(&mut self) -> Result<Box<dyn HopWorld>> {

@@ -184,7 +184,7 @@ fn findings(document: &Value) -> Value {
 #[test]
 fn a_replay_repeats_the_report() {
     let here = folder();
-    for verb in ["ppt", "capacity", "delay", "path"] {
+    for verb in ["ppt", "capacity", "delay", "path", "avail"] {
         let file = format!("{verb}.dwell");
         let first =
             json(&dwell(here.path(), &[verb, "lan.toml", "--on", "sim", "--json", "--record", &file]));
@@ -192,6 +192,53 @@ fn a_replay_repeats_the_report() {
         assert_eq!(findings(&first), findings(&again), "{verb}");
         assert!(again["circumstances"]["notes"]["replayed"].is_string());
     }
+}
+
+/// Packets that take two links in turn overtake each other.
+const IN_TURN: &str = "name = 'in turn'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nbalance = 'packet'\n\
+    parallel = [ { rate = '100 Mb/s' }, { rate = '100 Mb/s' } ]\n[[links]]\nrate = '1 Gb/s'\n";
+
+#[test]
+fn a_replay_prints_what_the_run_printed() {
+    let here = folder();
+    fs::write(here.path().join("turn.toml"), IN_TURN).expect("written");
+    // No capacity is known here, so spruce sends nothing.
+    for method in ["spruce", "busy-trains"] {
+        let file = format!("{method}.dwell");
+        let run = ["avail", "turn.toml", "--on", "sim", "--method", method, "--record", &file];
+        let first = dwell(here.path(), &run);
+        let again = dwell(here.path(), &["replay", &file]);
+        let said = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(said(&first), said(&again), "{method}");
+        assert!(said(&first).contains("which carries 200 Mb/s on parallel links"), "{}", said(&first));
+    }
+}
+
+#[test]
+fn a_picture_of_nothing_says_so() {
+    let here = folder();
+    let lossy = "name = 'lossy'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '100 Mb/s'\nloss = '60 %'\n";
+    fs::write(here.path().join("lossy.toml"), lossy).expect("written");
+    let title = |file: &str, run: &[&str]| {
+        dwell(here.path(), &[run, &["--on", "sim", "--plot", file]].concat());
+        fs::read_to_string(here.path().join(file)).expect("a picture")
+    };
+    let avail = title("a.svg", &["avail", "lossy.toml"]);
+    assert!(avail.contains("What is free of the path could not be measured"), "{avail}");
+    let bucket = title("b.svg", &["capacity", "lan.toml", "--method", "shaper-probe"]);
+    assert!(bucket.contains("and shows no token bucket"), "{bucket}");
+    let chirps = title("c.svg", &["avail", "lan.toml", "--method", "pathchirp"]);
+    assert!(chirps.contains("gaps of chirps") && !chirps.contains("one of 0"), "{chirps}");
+}
+
+#[test]
+fn the_share_of_the_end_link_is_told_where_it_limits() {
+    let here = folder();
+    let run =
+        |verb: &[&str]| json(&dwell(here.path(), &[verb, &["lan.toml", "--on", "sim", "--json"]].concat()));
+    assert_eq!(run(&["delay", "--max-load", "0.05"])["max_load"], 0.05);
+    assert_eq!(run(&["avail", "--method", "spruce"])["max_load"], 0.02);
+    assert!(run(&["avail"]).get("max_load").is_none() && run(&["capacity"]).get("max_load").is_none());
 }
 
 #[test]

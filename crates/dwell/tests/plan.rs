@@ -260,3 +260,28 @@ fn text_and_picture_are_whole() {
     let twice = [(); 2].map(|()| plan(here.path(), &["--links", "10 Mb/s", "--seed", "7"]));
     assert_eq!(twice[0], twice[1]);
 }
+
+/// Behind a token bucket `dwell capacity` tells no more of the end link than that none is narrower than the narrowest.
+#[test]
+fn what_was_found_behind_a_token_bucket_is_planned_for() {
+    let here = tempfile::tempdir().expect("a folder");
+    let found = r#"{"narrow_link_capacity": {"bound": 2e8, "side": "lower", "unit": "bps", "reason": "r"},
+        "token_rate": {"value": 5e7, "low": 4.9e7, "high": 5.1e7, "unit": "bps"}}"#;
+    fs::write(here.path().join("found.json"), found).expect("written");
+    let output = dwell(here.path(), &["plan", "found.json", "--probes", "10"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("a token bucket lets no more than 50 Mb/s through"), "{said}");
+}
+
+#[test]
+fn what_of_a_scenario_is_not_planned_for_is_said() {
+    let here = tempfile::tempdir().expect("a folder");
+    let text = "name = 's'\n[[links]]\nrate = '1 Gb/s'\n\
+        [[links]]\nrate = '100 Mb/s'\nshaper = { rate = '10 Mb/s', burst = '64 KiB' }\n\
+        [[links]]\nparallel = [ { rate = '100 Mb/s' }, { rate = '100 Mb/s' } ]\n[[links]]\nrate = '1 Gb/s'\n";
+    fs::write(here.path().join("s.toml"), text).expect("written");
+    let output = dwell(here.path(), &["plan", "s.toml", "--probes", "10"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("link 2 has a shaper") && said.contains("link 3 is of parallel links"), "{said}");
+}

@@ -23,6 +23,7 @@ pub mod topp;
 mod trend;
 
 use crate::train::Observation;
+use crate::unit::Nanos;
 
 pub use abing::Abing;
 pub use bart::Bart;
@@ -43,4 +44,19 @@ pub fn offered(observation: &Observation) -> Option<(f64, f64)> {
     let (size, _) = stream::shape(observation)?;
     let sent = sent.max(1.0);
     Some((stream::occupied(size) * 1e9 / sent, came / sent))
+}
+
+/// The same of every gap of a train whose packets come ever closer; nothing of a train that was back to back, or of which a packet
+/// is missing.
+#[must_use]
+pub fn offered_gaps(observation: &Observation) -> Vec<(f64, f64)> {
+    let passed = stream::passed(observation);
+    if passed.len() != observation.fates.len() || passed.is_empty() {
+        return Vec::new();
+    }
+    let bits = stream::occupied(observation.fates[0].packet.size) * 1e9;
+    let held =
+        passed.windows(2).zip(&observation.fates[1..]).filter(|(_, fate)| fate.packet.hold > Nanos::ZERO);
+    let gaps = held.map(|(two, _)| ((two[1].sent - two[0].sent).max(1.0), two[1].came - two[0].came));
+    gaps.map(|(sent, came)| (bits / sent, came / sent)).collect()
 }

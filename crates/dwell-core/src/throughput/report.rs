@@ -12,6 +12,9 @@ pub const NAME: &str = "tcp";
 
 const RESAMPLES: usize = 2_000;
 
+/// What a run that is too short for an interval of its own is cut into.
+const PART: Nanos = Nanos::from_millis(100);
+
 /// Reports on a run: the rate at which the receiving program read, over the whole run as everyone counts it, with the
 /// interval that its one-second sub-intervals give; the same in IP packets; round trips; the share sent again.
 #[must_use]
@@ -66,8 +69,13 @@ fn goodput(run: &Transfer) -> Finding {
         }
         // Too short for an interval of its own: nothing better is known than what the parts of it show.
         None => {
-            let all: Vec<f64> =
-                run.intervals(Nanos::from_millis(100)).iter().map(|part| part.rate.0 as f64).collect();
+            let all: Vec<f64> = run.intervals(PART).iter().map(|part| part.rate.0 as f64).collect();
+            if all.len() < 2 {
+                let (span, part) = (run.span(), PART);
+                return Finding::unmeasurable(format!(
+                    "the run lasted {span}, and no two parts of {part} make a rate"
+                ));
+            }
             let (low, high) =
                 all.iter().fold((value, value), |(low, high), rate| (low.min(*rate), high.max(*rate)));
             Finding::value(value, low, high, Unit::Bps)
@@ -80,5 +88,38 @@ fn round_trip(run: &Transfer) -> Finding {
     match quantile_interval(&sorted(&rtts), 0.5) {
         Some(median) => Finding::nanos(median.value, median.low, median.high),
         None => Finding::unmeasurable("the sender's kernel told no round trip"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::transfer::{Connection, HostLoad, Receiver, ReceiverSample};
+    use super::*;
+    use crate::train::Direction;
+    use crate::unit::Bytes;
+
+    #[test]
+    fn a_packet_is_no_rate() {
+        let told = |millis: i64| {
+            let looks = (1..=8).map(|part| Nanos::from_micros(millis * 125 * part));
+            let received = |at: Nanos| Bytes((at.as_secs_f64() * 1e7) as u64);
+            let sample = |at| ReceiverSample {
+                at,
+                host: HostLoad::default(),
+                connections: vec![Receiver { received: received(at), ..Receiver::default() }],
+            };
+            let run = Transfer {
+                direction: Direction::Forward,
+                asked: Nanos::from_millis(millis),
+                autotuned: false,
+                connection: Connection::default(),
+                sender: Vec::new(),
+                receiver: looks.map(sample).collect(),
+            };
+            report(&run).finding(Quantity::Throughput)
+        };
+        let Finding::Unmeasurable { reason } = told(1) else { panic!("{:?}", told(1)) };
+        assert!(reason.contains("1.0 ms"), "{reason}");
+        assert!((told(500).estimate().unwrap() / 80e6 - 1.0).abs() < 0.02, "{:?}", told(500));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::report::Quantity;
 use crate::unit::{BitRate, Nanos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The counters of one link since they began. Bytes are those that packets take of the link, with whatever surrounds
@@ -33,7 +33,7 @@ pub struct Reading {
 }
 
 /// What one link carried between two readings.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkUse {
     /// Which link of the path, from 0.
     pub link: usize,
@@ -100,8 +100,10 @@ impl LinkUse {
         (self.share > 0.0).then(|| (capacity - self.cross).max(0.0) / self.share)
     }
 
-    /// What it carries of the packets under test where there is nobody else.
-    fn alone(&self) -> Option<f64> {
+    /// What it carries of the packets under test where there is nobody else: of parallel links as much as all of them, where packets take
+    /// them in turn.
+    #[must_use]
+    pub fn alone(&self) -> Option<f64> {
         alone(self.capacity, self.share)
     }
 }
@@ -143,6 +145,7 @@ impl Serialize for Usage {
         struct Link {
             link: usize,
             capacity_bps: Option<u64>,
+            share: f64,
             own_bps: i64,
             cross_bps: i64,
             offered_bps: i64,
@@ -164,6 +167,7 @@ impl Serialize for Usage {
         let link = |link: &LinkUse| Link {
             link: link.link,
             capacity_bps: link.capacity.map(|rate| rate.0),
+            share: link.share,
             own_bps: whole(link.own),
             cross_bps: whole(link.cross),
             offered_bps: whole(link.offered),

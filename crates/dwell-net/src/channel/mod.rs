@@ -44,7 +44,19 @@ pub enum ChannelError {
     Protocol(String),
     /// The stream ended or failed.
     #[error("the control channel failed: {0}")]
-    Stream(#[from] io::Error),
+    Stream(#[source] io::Error),
+}
+
+impl From<io::Error> for ChannelError {
+    /// TLS tells a stream's end with what its programmers should do about it.
+    fn from(error: io::Error) -> Self {
+        Self::Stream(match error.kind() {
+            kind @ io::ErrorKind::UnexpectedEof => {
+                io::Error::new(kind, "the other end has closed the connection")
+            }
+            _ => error,
+        })
+    }
 }
 
 /// Either end's TLS.
@@ -283,6 +295,21 @@ mod tests {
     fn another_greeting_is_no_agent() {
         let error = greeted_with(*b"SMTP\0\0\0\x01");
         assert!(error.to_string().contains("it greets like no version of Dwell"), "{error}");
+    }
+
+    #[test]
+    fn an_end_that_dies_is_told_in_plain_words() {
+        let (agent, client) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let (agent_key, client_key) = (agent.public_key(), client.public_key());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(Channel::connect(stream, &client, &Peers::only(agent_key)).unwrap()));
+            let (stream, _) = listener.accept().unwrap();
+            let mut channel = Channel::accept(stream, &agent, &Peers::only(client_key)).unwrap();
+            let error = channel.receive::<protocol::Request>(HANDSHAKE).unwrap_err().to_string();
+            assert_eq!(error, "the control channel failed: the other end has closed the connection");
+        });
     }
 
     #[test]

@@ -74,8 +74,8 @@ impl Value {
         let scale = self.scale(text)?;
         let figures: BTreeMap<&str, f64> =
             figures.into_iter().map(|(name, figure)| (name, figure * scale)).collect();
-        if let Some((name, figure)) = figures.iter().find(|(_, figure)| !figure.is_finite() || **figure < 0.0)
-        {
+        let most = most(self.quantity);
+        if let Some((name, figure)) = figures.iter().find(|(_, figure)| !(0.0..=most).contains(*figure)) {
             return Err(format!("its {name} is {figure}, which no {} can be", told(self.quantity)));
         }
         let range = figures.get("low").copied().zip(figures.get("high").copied());
@@ -111,6 +111,14 @@ impl Value {
     }
 }
 
+/// No path carries more than a hundred terabits a second, and no packet is on its way for longer than a day.
+const fn most(quantity: Gives) -> f64 {
+    match quantity {
+        Gives::RoundTrip => 86_400e9,
+        Gives::AvailableBandwidth | Gives::Throughput | Gives::Capacity => 1e14,
+    }
+}
+
 const fn told(quantity: Gives) -> &'static str {
     match quantity {
         Gives::RoundTrip => "time",
@@ -136,4 +144,21 @@ fn by_json(text: &str, pointer: &str) -> Result<f64, String> {
     }
     let found = document.pointer(pointer).ok_or_else(|| format!("its JSON has nothing at {pointer}"))?;
     found.as_f64().ok_or_else(|| format!("its JSON has `{found}` at {pointer}, which is no number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Plugin;
+
+    #[test]
+    fn a_figure_that_no_path_has_is_none() {
+        let plugin = "name = 'p'\nabout = 'a'\npackage = 'none'\ntime_limit_seconds = 2\n[client]\nat = 'source'\ncommand = ['true']\n\
+             [value]\nquantity = 'available-bandwidth'\nregex = 'bw=(?<value>[-+0-9.a-z]+)'\nunit = 'Mb/s'\n";
+        let value = Plugin::parse("p.toml", plugin).unwrap().value;
+        assert_eq!(value.read("bw=12.5").unwrap().value, 12.5e6);
+        for garbage in ["bw=1e30", "bw=1e9", "bw=-1", "bw=nan", "bw=inf"] {
+            let error = value.read(garbage).unwrap_err();
+            assert!(error.contains("which no rate can be"), "{garbage}: {error}");
+        }
+    }
 }

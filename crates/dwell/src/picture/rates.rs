@@ -28,7 +28,8 @@ impl Panel for Rates {
 
     fn draw(&self, area: &Area<'_>) -> Result<()> {
         let (strip, area) = area.split_vertically(LEGEND_ROW + 6);
-        let most = quantile(&self.rates, 0.99).unwrap_or(1.0);
+        // With room for the bar of the fastest.
+        let most = quantile(&self.rates, 0.99).unwrap_or(1.0) * 1.05;
         let right = self.found.as_ref().map_or(most, |(found, _)| SHOWN * found).max(1.0) / 1e6;
         let rates: Vec<f64> =
             self.rates.iter().map(|rate| rate / 1e6).filter(|rate| *rate <= right).collect();

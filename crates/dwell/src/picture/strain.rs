@@ -10,6 +10,8 @@ use plotters::prelude::*;
 pub(crate) struct Strain {
     /// Offered rate in bits per second, and offered over measured.
     pub(crate) points: Vec<(f64, f64)>,
+    /// What each of them is of.
+    pub(crate) of: &'static str,
     /// What was found to be free, in bits per second, with its name.
     pub(crate) free: Option<(f64, String)>,
 }
@@ -39,7 +41,7 @@ impl Panel for Strain {
         axes(&mut chart, "Rate at which a train was sent (Mb/s)", "Sent over arrived")
             .y_label_formatter(&|y| format!("{y:.2}"))
             .draw()?;
-        let mut names = vec![(Swatch::Point(BLUE), format!("one of {} trains", shown.len()))];
+        let mut names = vec![(Swatch::Point(BLUE), format!("one of {} {}", shown.len(), self.of))];
         if let Some((free, name)) = &self.free {
             let at = free / 1e6;
             chart.draw_series(LineSeries::new([(at, bottom), (at, top)], VERMILLION.stroke_width(3)))?;

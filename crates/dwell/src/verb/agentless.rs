@@ -115,6 +115,10 @@ impl Measuring for AgentlessPpt {
         (Some(stage(self.request)), Vantage::Capture)
     }
 
+    fn limits_load(&self) -> bool {
+        false
+    }
+
     fn analyse(&self, run: &mut Run) -> Result<()> {
         let mut method = build(self.pairs_per_second, run.facts());
         run.measure(stage(self.request), &mut method)?;

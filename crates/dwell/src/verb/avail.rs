@@ -13,9 +13,10 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dwell_core::avail::igi::Answer;
 use dwell_core::avail::{
-    Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, bart, busy, igi, offered, spruce,
+    Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, bart, busy, igi, offered,
+    offered_gaps, spruce,
 };
-use dwell_core::{BitRate, Method, PathFacts, Quantity, Report, Vantage};
+use dwell_core::{BitRate, Finding, Method, PathFacts, Quantity, Report, Vantage};
 use serde_json::{Map, Value};
 
 /// Measure how much of the path's capacity is free
@@ -150,6 +151,10 @@ impl Measuring for Avail {
         (Some(self.method.name()), Vantage::Application)
     }
 
+    fn limits_load(&self) -> bool {
+        self.method.needs_capacity()
+    }
+
     fn analyse(&self, run: &mut Run) -> Result<()> {
         if self.method.needs_capacity() {
             measure_end_link(run)?;
@@ -182,9 +187,17 @@ impl Measuring for Avail {
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
         let Some(report) = finished.report(STAGE) else { return ("nothing was measured".into(), Vec::new()) };
         let finding = report.finding(Quantity::AvailableBandwidth);
-        let [found, _] = cells(&finding);
-        let points = finished.passages(STAGE).filter_map(|passage| offered(&passage.observation)).collect();
+        let title = match &finding {
+            Finding::Unmeasurable { .. } => "What is free of the path could not be measured".to_owned(),
+            found => format!("{} of the path is free", cells(found)[0]),
+        };
+        let seen = finished.passages(STAGE).map(|passage| &passage.observation);
+        // No two gaps of a chirp are alike.
+        let (points, of) = match self.method {
+            AvailMethod::Pathchirp => (seen.flat_map(offered_gaps).collect(), "gaps of chirps"),
+            _ => (seen.filter_map(offered).collect(), "trains"),
+        };
         let free = finding.estimate().map(|bps| (bps, BitRate(bps.round() as u64).to_string()));
-        (format!("{found} of the path is free"), vec![Box::new(Strain { points, free })])
+        (title, vec![Box::new(Strain { points, of, free })])
     }
 }

@@ -193,6 +193,10 @@ impl Measuring for Capacity {
         (Some(self.method.name()), Vantage::Application)
     }
 
+    fn limits_load(&self) -> bool {
+        false
+    }
+
     fn analyse(&self, run: &mut Run) -> Result<()> {
         if self.method == CapacityMethod::EndLink {
             measure_end_link(run)?;
@@ -240,24 +244,37 @@ impl Measuring for Capacity {
     fn panels(&self, finished: &Finished) -> (String, Vec<Box<dyn Panel>>) {
         let Some(report) = self.report(finished) else { return ("nothing was measured".into(), Vec::new()) };
         let finding = self.found(report);
+        let is_known = !matches!(finding, Finding::Unmeasurable { .. });
         let [found, _] = cells(&finding);
         let known = finding.estimate().map(|bps| BitRate(bps.round() as u64));
         if self.method == CapacityMethod::EndLink {
             let line = known.map(|rate| (rate.nanos_for(Bytes(1)) / 1e3, rate.to_string()));
             let panel: Box<dyn Panel> = Box::new(Sizes { points: points(finished, report.stamps), line });
-            return (format!("The end link carries {found}"), vec![panel]);
+            let title = if is_known {
+                format!("The end link carries {found}")
+            } else {
+                "What the end link carries could not be measured".to_owned()
+            };
+            return (title, vec![panel]);
         }
         let seen = finished.passages(self.method.stage());
         let panel = Rates {
             rates: seen.flat_map(|passage| rates(&passage.observation)).collect(),
             found: known.map(|rate| (rate.0 as f64, rate.to_string())),
         };
-        let of = if finding == report.finding(Quantity::TokenRate) {
-            "A token bucket lets through"
+        let title = if self.method == CapacityMethod::ShaperProbe && !is_known {
+            format!(
+                "A burst makes {}, and shows no token bucket",
+                cells(&report.finding(Quantity::DispersionRate))[0]
+            )
+        } else if !is_known {
+            "What the narrowest link carries could not be measured".to_owned()
+        } else if finding == report.finding(Quantity::TokenRate) {
+            format!("A token bucket lets through {found}")
         } else {
-            "The narrowest link carries"
+            format!("The narrowest link carries {found}")
         };
-        (format!("{of} {found}"), vec![Box::new(panel)])
+        (title, vec![Box::new(panel)])
     }
 }
 

@@ -45,6 +45,11 @@ pub(crate) trait Measuring {
         (None, Vantage::Application)
     }
 
+    /// Whether it measures the end link first, of which `--max-load` is a share.
+    fn limits_load(&self) -> bool {
+        true
+    }
+
     /// The measurements, one after another.
     fn analyse(&self, run: &mut Run) -> Result<()>;
 
@@ -66,28 +71,33 @@ pub(crate) trait Measuring {
 
 /// Measures a target from the command line.
 pub(crate) fn measure(verb: &dyn Measuring, target: &TargetArgs, output: &Output) -> Result<()> {
-    let world = target.open(output.seed)?;
-    measure_in(verb, world, target, BTreeMap::new(), output)
+    measure_in(verb, || target.open(output.seed), target, BTreeMap::new(), output)
 }
 
-/// Measures what the command line named in a world that was opened for it; a record keeps `settings` too.
+/// Measures what the command line named in a world that is opened for it; a record keeps `settings` too.
 pub(crate) fn measure_in(
     verb: &dyn Measuring,
-    world: Box<dyn World>,
+    open: impl FnOnce() -> Result<Box<dyn World>>,
     target: &TargetArgs,
     settings: BTreeMap<String, String>,
     output: &Output,
 ) -> Result<()> {
     let (method, stamps) = verb.method();
+    let limit = if verb.limits_load() {
+        target.load.config()
+    } else {
+        target.load.no_limit()?;
+        BTreeMap::new()
+    };
     let ask = Ask {
         verb: verb.verb().to_owned(),
         target: target.host.clone(),
         method: method.map(str::to_owned),
         stamps,
         seed: output.seed,
-        config: target.load.config().into_iter().chain(settings).collect(),
+        config: limit.into_iter().chain(settings).collect(),
     };
-    conclude(verb, world, ask, target.load.max_load, output)
+    conclude(verb, open()?, ask, target.load.share(), output)
 }
 
 /// Runs the measurements on a world and tells what came of them.
@@ -141,7 +151,9 @@ fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
     document.insert("bytes".into(), json!(effort.bytes));
     document.insert("seconds".into(), json!(effort.span.as_secs_f64()));
     let limit = finished.ask.config.get("max-load").and_then(|share| share.parse::<f64>().ok());
-    document.insert("max_load".into(), json!(limit));
+    if let Some(limit) = limit.filter(|_| verb.limits_load()) {
+        document.insert("max_load".into(), json!(limit));
+    }
     document.insert("load".into(), json!(finished.facts.end_link.and_then(|link| effort.share_of(link))));
     document.insert("circumstances".into(), serde_json::to_value(&finished.circumstances)?);
     Ok(Value::Object(document))

@@ -143,8 +143,8 @@ impl PptArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         if let Some(asked) = self.agentless {
             let verb = AgentlessPpt::new(asked.into(), self.pairs_per_second);
-            let world = self.target.ask(asked.into(), self.target_port, output.seed)?;
-            return measure_in(&verb, world, &self.target, verb.config(), output);
+            let open = || self.target.ask(asked.into(), self.target_port, output.seed);
+            return measure_in(&verb, open, &self.target, verb.config(), output);
         }
         measure(&Ppt::new(self.method, self.stamps.into()), &self.target, output)
     }

@@ -97,9 +97,17 @@ impl SparedRuns {
 
     /// The bucket's figures, and the verdict.
     pub(super) fn judged(&self, report: Report) -> Report {
-        let Some(Long { bucket, packets, sent: all, lost, whole, .. }) = &self.long else {
+        let Some(Long { bucket, packets, sent: all, lost, whole, .. }) =
+            self.long.as_ref().filter(|long| long.sent > 0)
+        else {
             let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
-            let why = "trains come at that rate; none was sent that a token bucket would not pass, for it would take too long";
+            // One that was to be sent may be more than an agent takes.
+            let why = match self.long {
+                None => {
+                    "trains come at that rate; none was sent that a token bucket would not pass, for it would take too long"
+                }
+                Some(_) => "trains come at that rate; none came that a token bucket would not pass",
+            };
             return if is_value { report.limited(Limit::Link, why) } else { report };
         };
         let size = self.facts.max_size;

@@ -135,6 +135,7 @@ impl EchoArgs {
                 stage: STAGE.to_owned(),
                 report: report.clone(),
                 effort: Effort::default(),
+                used: None,
             }])?;
         }
         tell::tell(&ask, &heard, &report, output)

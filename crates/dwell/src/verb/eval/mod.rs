@@ -117,7 +117,7 @@ impl EvalArgs {
                     dwell: env!("CARGO_PKG_VERSION").to_owned(),
                     grid: grid.digest(&conditions)?,
                     seed: output.seed,
-                    max_load: self.load.max_load,
+                    max_load: self.load.share(),
                 };
                 let (journal, held) = Journal::open(file, &header)?;
                 (Some(journal), held)
@@ -131,7 +131,7 @@ impl EvalArgs {
         let mut judged: BTreeMap<Place, Judged> =
             held.into_iter().map(|judged| (judged.place.clone(), judged)).collect();
         let todo: Vec<_> = runs.iter().filter(|(_, place)| !judged.contains_key(place)).cloned().collect();
-        let judge = Judge { grid: &grid, share: self.load.max_load, seed: output.seed };
+        let judge = Judge { grid: &grid, share: self.load.share(), seed: output.seed };
         let (made, failures) = judge.all(&todo, journal)?;
         judged.extend(made.into_iter().map(|judged| (judged.place.clone(), judged)));
         // In the order of the grid, whichever core ended first.
@@ -216,8 +216,8 @@ impl EvalArgs {
         if let Some(runs) = self.runs {
             command += &format!(" --runs {runs}");
         }
-        if self.load.max_load != LoadLimit::DEFAULT_SHARE {
-            command += &format!(" --max-load {}", self.load.max_load);
+        if self.load.share() != LoadLimit::DEFAULT_SHARE {
+            command += &format!(" --max-load {}", self.load.share());
         }
         command
     }

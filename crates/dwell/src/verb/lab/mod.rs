@@ -119,7 +119,7 @@ fn run(scenario: &Scenario, target: &str, on: On, share: &Load, output: &Output)
         config: share.config(),
         ..Ask::default()
     };
-    conclude(&PathAnalysis, world, ask, share.max_load, output)
+    conclude(&PathAnalysis, world, ask, share.share(), output)
 }
 
 /// For what has neither picture nor record.

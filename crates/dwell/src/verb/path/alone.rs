@@ -38,6 +38,10 @@ impl Measuring for PathAlone {
         (Some(hops::STAGE), Vantage::Capture)
     }
 
+    fn limits_load(&self) -> bool {
+        false
+    }
+
     fn analyse(&self, run: &mut Run) -> Result<()> {
         run.walk()
     }

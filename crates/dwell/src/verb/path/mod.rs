@@ -51,8 +51,8 @@ pub(crate) struct PathArgs {
 impl PathArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         if self.agentless {
-            let world = self.target.look(output.seed)?;
-            return measure_in(&PathAlone, world, &self.target, PathAlone::config(), output);
+            let open = || self.target.look(output.seed);
+            return measure_in(&PathAlone, open, &self.target, PathAlone::config(), output);
         }
         measure(&Path, &self.target, output)
     }

@@ -119,13 +119,30 @@ impl Given {
                 ))
             })
         };
-        let end_link = find(Quantity::EndLinkCapacity)?.ok_or_else(|| {
+        let narrow_link = find_or(find(Quantity::NarrowLinkCapacity)?);
+        let no_narrower = || {
+            let least = match &narrow_link {
+                Finding::Value { low, .. } => *low,
+                Finding::Bound { bound, side: Side::Lower, .. } => *bound,
+                _ => return None,
+            };
+            Some(Finding::at_least(least, Unit::Bps, "no link is narrower than the narrowest"))
+        };
+        let end_link = find(Quantity::EndLinkCapacity)?.or_else(no_narrower).ok_or_else(|| {
             bad_argument(anyhow!(
                 "{name}: no `end_link_capacity` in it; give what `dwell capacity --method end-link --json` printed"
             ))
         })?;
-        let narrow_link = find_or(find(Quantity::NarrowLinkCapacity)?);
-        Self::measured("result", name, [end_link, narrow_link], ETHERNET_MIN, told)
+        let token = find(Quantity::TokenRate)?.and_then(|token| token.estimate());
+        let mut given = Self::measured("result", name, [end_link, narrow_link], ETHERNET_MIN, told)?;
+        if let (Some(token), Some(measured)) = (token, &mut given.measured) {
+            let _ = write!(
+                measured.caveat,
+                "; a token bucket lets no more than {} through for long, and the plan is for what passes before it is empty",
+                BitRate(token.round() as u64)
+            );
+        }
+        Ok(given)
     }
 
     fn measured(

@@ -15,7 +15,7 @@ use cost::{Cost, Settings};
 use dwell_core::host::{Salehin2017, salehin2015};
 use dwell_core::sizing::{self, Crossing, Link, ratio};
 use dwell_core::{BitRate, Bytes, LoadLimit, Nanos, Path as _, PathFacts};
-use dwell_sim::{Framing, QuantityText, SimPath};
+use dwell_sim::{Framing, QuantityText, Scenario, SimPath};
 use given::{Given, Told};
 use std::path::PathBuf;
 
@@ -161,13 +161,15 @@ impl PlanArgs {
         // A link that takes no time changes no gap.
         let shaped: Vec<usize> =
             (0..scenario.links.len()).filter(|i| scenario.links[*i].rate.is_some()).collect();
-        if shaped.len() < scenario.links.len() {
+        let unshaped = scenario.links.iter().filter(|link| link.rate.is_none() && link.parallel.is_empty());
+        let unshaped = unshaped.count();
+        if unshaped > 0 {
+            let all = scenario.links.len();
             warnings.push(format!(
-                "{} of {} links are unshaped: they take no time, and are left out of the plan",
-                scenario.links.len() - shaped.len(),
-                scenario.links.len()
+                "{unshaped} of {all} links are unshaped: they take no time, and are left out of the plan"
             ));
         }
+        warnings.extend(unplanned(scenario));
         let path: Vec<Link> = shaped
             .iter()
             .filter_map(|i| {
@@ -201,7 +203,7 @@ impl PlanArgs {
             narrow_link: path.iter().map(|link| link.rate).min(),
             ..told
         };
-        let limit = LoadLimit { share: self.load.max_load, capacity: end.rate };
+        let limit = LoadLimit { share: self.load.share(), capacity: end.rate };
         let (probes, pause) = (self.probes, self.pause);
         let settings = Settings { probes, pause, trailing, limit, facts, seed };
         let costs = cost::costs(scenario, &settings)?;
@@ -276,6 +278,26 @@ impl PlanArgs {
         };
         [0].into_iter().chain(counts).map(with).collect()
     }
+}
+
+/// What of a scenario's links no plan allows for.
+fn unplanned(scenario: &Scenario) -> Vec<String> {
+    let links = || (1..).zip(&scenario.links);
+    let parallel = links().filter(|(_, link)| !link.parallel.is_empty()).map(|(number, _)| {
+        format!("link {number} is of parallel links, on which packets do not wait for each other: it is left out of the plan")
+    });
+    let buckets = links().filter_map(|(number, link)| {
+        let kind = match (&link.shaper, &link.policer) {
+            (Some(_), _) => "shaper",
+            (None, Some(_)) => "policer",
+            _ => return None,
+        };
+        let rate = link.rate?;
+        Some(format!(
+            "link {number} has a {kind}: the plan is for what passes at {rate} before the bucket is empty, and no more than its rate passes for long"
+        ))
+    });
+    parallel.chain(buckets).collect()
 }
 
 impl Plan {

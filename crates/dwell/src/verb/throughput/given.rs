@@ -6,6 +6,9 @@ use crate::target::On;
 use anyhow::{Result, bail};
 use std::path::Path;
 
+/// The kernels tell of connections ten times a second, and a few of those make a rate.
+const LEAST: f64 = 0.5;
+
 /// Refuses what cannot be meant, before anything is measured.
 pub(super) fn check(args: &ThroughputArgs, output: &Output) -> Result<()> {
     let udpst = args.method == ThroughputMethod::Udpst;
@@ -24,6 +27,12 @@ pub(super) fn check(args: &ThroughputArgs, output: &Output) -> Result<()> {
     }
     if udpst && !(args.seconds.fract() == 0.0 && (5.0..=60.0).contains(&args.seconds)) {
         bail!("--seconds {}: a test of udpst lasts whole seconds, from 5 to 60", args.seconds);
+    }
+    if args.secret.is_some() && args.on != On::Live {
+        bail!("--secret is for a live server; the one of a scenario has none");
+    }
+    if args.seconds < LEAST {
+        bail!("--seconds {}: too short to tell a rate; half a second at the least", args.seconds);
     }
     if args.on == On::Sim && !udpst {
         bail!(

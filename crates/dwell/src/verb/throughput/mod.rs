@@ -65,7 +65,7 @@ pub(crate) struct ThroughputArgs {
     #[arg(long)]
     reverse: bool,
 
-    /// How long to count; whole seconds, 5 to 60, of udpst
+    /// How long to count, 0.5 at the least; whole seconds, 5 to 60, of udpst
     #[arg(long, value_name = "NUMBER", default_value = "10", value_parser = seconds)]
     seconds: f64,
 

@@ -101,6 +101,6 @@ fn keep(measured: &Measured, output: &Output) -> Result<()> {
     }
     let report = report::report(&measured.run);
     let effort = effort(measured);
-    writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort }])?;
+    writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort, used: None }])?;
     Ok(())
 }

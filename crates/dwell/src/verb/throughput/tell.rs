@@ -29,12 +29,18 @@ const FINE: Nanos = Nanos::from_millis(200);
 
 /// Tells.
 pub(super) fn tell(measured: &Measured, output: &Output) -> Result<()> {
-    let Measured { ask, circumstances, run, .. } = measured;
+    let Measured { ask, circumstances, trials, run } = measured;
     let panels: Vec<Box<dyn Panel>> =
         vec![Box::new(course::rates(run, FINE)), Box::new(course::round_trips(run, FINE))];
     let connections = run.connections();
+    let counted = match trials.len() {
+        0 => String::new(),
+        runs => format!(
+            "\nWith the {runs} short runs that showed how many connections fill the path, from their beginnings on:"
+        ),
+    };
     let line = format!(
-        "{connections} {} {} {} ({}); throughput counts payload, as the program reads it",
+        "{connections} {} {} {} ({}); throughput counts payload, as the program reads it{counted}",
         if connections == 1 { "connection" } else { "connections" },
         way(run.direction),
         ask.target,

@@ -117,7 +117,7 @@ fn keep(measured: &Measured, output: &Output) -> Result<()> {
     let mut writer = RecordWriter::create(file, &header)?;
     writer.push_tested(measured.tested.clone())?;
     let (report, effort) = (report(&measured.tested), effort(&measured.tested));
-    writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort }])?;
+    writer.finish(&[Found { stage: super::VERB.to_owned(), report, effort, used: None }])?;
     Ok(())
 }
 

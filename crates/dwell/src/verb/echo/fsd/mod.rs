@@ -41,7 +41,7 @@ pub(super) fn run(args: &EchoArgs, hop: u8, output: &Output) -> Result<()> {
             RecordWriter::create(file, &Header::now(ask.clone(), None, heard.circumstances.clone()))?;
         heard.pairs.iter().try_for_each(|pair| writer.push_pair(*pair))?;
         let effort = effort(&heard);
-        writer.finish(&[Found { stage: STAGE.to_owned(), report: report.clone(), effort }])?;
+        writer.finish(&[Found { stage: STAGE.to_owned(), report: report.clone(), effort, used: None }])?;
     }
     tell::tell(&ask, &heard, &report, output)
 }
