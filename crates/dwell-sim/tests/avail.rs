@@ -4,7 +4,7 @@ use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spr
 use dwell_core::capacity::ShaperProbe;
 use dwell_core::limit::Limit;
 use dwell_core::stats::quantile::median;
-use dwell_core::{BitRate, Effort, Finding, Method, Path, PathFacts, Quantity, Report, Side, run};
+use dwell_core::{BitRate, Effort, Finding, Method, Nanos, Path, PathFacts, Quantity, Report, Side, run};
 use dwell_sim::{Scenario, SimPath};
 
 /// One link of 100 Mb/s between faster ones, with cross traffic on it.
@@ -295,4 +295,19 @@ fn gaps_behind_packets_that_are_sent_at_once_tell_though_trains_are_slower_than_
     let free = report.finding(Quantity::AvailableBandwidth);
     assert_eq!(free.holds(100e9), Some(true), "{free:?}");
     near(free.estimate().unwrap() / 1e6, 1e5, 1e3);
+}
+
+/// Each train of a search waits until the queue of the last is gone, of which a link that is full to nine tenths sends a tenth in its time.
+#[test]
+fn on_a_slow_and_busy_link_it_takes_no_minute() {
+    for seed in 1..=4 {
+        let text = "name = 'slow'\n[[links]]\nrate = '10 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = '90 %'\nsize = '1526 B'\n";
+        let mut path = SimPath::new(&Scenario::parse("slow.toml", text).unwrap(), seed);
+        let mut method = Busy::new(busy::Config { seed, ..Default::default() }, &path.facts());
+        let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+        // A fleet that has begun is sent to its end.
+        assert!(effort.span < Nanos::from_secs(40), "{}", effort.span);
+        let free = method.report().finding(Quantity::AvailableBandwidth);
+        assert!(free.holds(1e6) != Some(false), "seed {seed}: {free:?}");
+    }
 }

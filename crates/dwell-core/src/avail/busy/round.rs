@@ -51,6 +51,9 @@ const LONGEST_LONG: usize = 4_096;
 const FILLING: Nanos = Nanos::from_millis(500);
 const LASTING: i64 = 2;
 
+/// Once so long is over and something is known, nothing more is asked: on slow and busy links each queue takes long to drain.
+const LONGEST_OF_ALL: Nanos = Nanos::from_secs(15);
+
 /// One in so many trains that loses packets is no accident.
 const LOSSY: usize = 4;
 
@@ -79,6 +82,9 @@ pub(super) enum Round {
 impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
+        if self.sending.span >= LONGEST_OF_ALL && self.samples.line().is_some() {
+            return (Round::Over, None);
+        }
         match self.course() {
             (Round::Over, _) if self.is_dropped() || self.is_unseen() => self.deep(),
             next => next,
