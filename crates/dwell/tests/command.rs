@@ -196,7 +196,8 @@ fn a_replay_repeats_the_report() {
 
 /// Packets that take two links in turn overtake each other.
 const IN_TURN: &str = "name = 'in turn'\n[[links]]\nrate = '1 Gb/s'\n[[links]]\nbalance = 'packet'\n\
-    parallel = [ { rate = '100 Mb/s' }, { rate = '100 Mb/s' } ]\n[[links]]\nrate = '1 Gb/s'\n";
+    parallel = [ { rate = '100 Mb/s', cross = [ { kind = 'poisson', load = '50 %' } ] }, { rate = '100 Mb/s' } ]\n\
+    [[links]]\nrate = '1 Gb/s'\n";
 
 #[test]
 fn a_replay_prints_what_the_run_printed() {
@@ -210,7 +211,8 @@ fn a_replay_prints_what_the_run_printed() {
         let again = dwell(here.path(), &["replay", &file]);
         let said = |output: &Output| String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(said(&first), said(&again), "{method}");
-        assert!(said(&first).contains("which carries 200 Mb/s on parallel links"), "{}", said(&first));
+        let counted = said(&first).contains("which carries 200 Mb/s on parallel links");
+        assert_eq!(counted, method == "busy-trains", "{}", said(&first));
     }
 }
 
