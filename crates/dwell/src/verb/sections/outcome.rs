@@ -164,12 +164,11 @@ impl Outcome {
     /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.
     pub(super) fn account(&self, remarks: &[String]) -> String {
         let names: Vec<&str> = self.order.probes().iter().map(|probe| self.probes[*probe].as_str()).collect();
-        let sure = match (self.pinned, self.order.sure()) {
+        let sure = match (self.pinned, self.order.sure().zip(self.order.voters())) {
             (true, _) => "as given".to_owned(),
             (_, None) => "a guess: no connection tells some of them apart; say --order".to_owned(),
-            (_, Some(sure)) => {
+            (_, Some((sure, voters))) => {
                 let doubt = if sure < 0.9 { "; doubtful: say --order" } else { "" };
-                let voters = self.votes.connections();
                 format!(
                     "{:.1} % of {voters} connections agree, for the pair with the least{doubt}",
                     sure * 100.0

@@ -44,7 +44,7 @@ impl Source {
     /// The probes that are asked: these, or all that there are.
     pub(super) fn probes(&mut self, order: &[String]) -> Result<Vec<String>> {
         let there: Vec<String> = match &mut self.kind {
-            Kind::Captures { names, .. } => names.clone(),
+            Kind::Captures { names, .. } => sorted(names),
             Kind::Store { store, .. } => store.accounts()?.into_keys().collect(),
         };
         for (place, name) in order.iter().enumerate() {
@@ -108,6 +108,13 @@ impl Source {
             Kind::Store { store, last } => Ok(store.connections(&self.asked, span(*last), take)?),
         }
     }
+}
+
+/// By name, as those of a warehouse are: what nothing tells is the same in whichever order they are given.
+fn sorted(names: &[String]) -> Vec<String> {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names
 }
 
 /// The last so many seconds, or all of time.
