@@ -11,6 +11,7 @@ mod picture;
 mod run;
 mod screen;
 mod secret;
+mod spare;
 mod target;
 mod terminal;
 mod verb;

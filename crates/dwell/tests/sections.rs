@@ -276,3 +276,67 @@ fn handshake(n: u32, server: i64, client: i64) -> Handshake {
         flags: Flags::default(),
     }
 }
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    captures(here, 1);
+    fs::rename(here.join("beta.pcap"), here.join("beta.svg")).expect("renamed");
+    let mut store = Sqlite::create(&here.join("wh")).expect("a warehouse");
+    let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+    let records = vec![handshake(1, 2, 3)];
+    store
+        .keep(&Batch { probe: "in".to_owned(), epoch: 1, serial: 1, records, given_up, dropped })
+        .expect("kept");
+    let day = fs::read_dir(here.join("wh")).expect("a folder").next().expect("a day").expect("read").path();
+    let day = day.to_str().expect("text");
+    let kept = ["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read"));
+    let cases: [&[&str]; 8] = [
+        &["sections", "alpha.pcap", "beta.svg", "--csv", "alpha.pcap"],
+        &["sections", "a=alpha.pcap", "beta.svg", "--csv", "./alpha.pcap"],
+        &["sections", "alpha.pcap", "beta.svg", "--plot", "beta.svg"],
+        &["sections", "alpha.pcap", "beta.svg", "--csv", "new.svg", "--plot", "new.svg"],
+        &["sections", "--store", "wh", "--csv", day],
+        &["echo", "--tap", "beta.svg", "--plot", "beta.svg"],
+        &["replay", "beta.svg", "--plot", "beta.svg"],
+        &["generate", "capture", "--connections", "1", "--out", "new.pcap", "--truth", "new.pcap"],
+    ];
+    for arguments in cases {
+        let output = dwell(here, arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains("would be overwritten"), "{arguments:?}: {told}");
+    }
+    assert_eq!(["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read")), kept);
+    assert!(!here.join("new.pcap").exists() && !here.join("new.svg").exists());
+}
+
+#[test]
+fn the_order_is_the_same_in_whichever_order_captures_are_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Each connection passes two neighbours alone; 10, 20 and 30 tell the three pairs apart.
+    let mut places = ["a", "b", "c", "d"].map(|_| Capture::new());
+    let mut n = 0;
+    for nearer in 0..3 {
+        for _ in 0..10 * (nearer + 1) {
+            n += 1;
+            let at = 1_000_000_000_000 + u64::from(n) * 10_000_000;
+            for place in [nearer, nearer + 1] {
+                let towards_client = 1_000_000 * (place as u64 + 1);
+                places[place].handshake(n, at, 1, 9_000_000 - towards_client, towards_client);
+            }
+        }
+    }
+    for (name, capture) in ["a", "b", "c", "d"].iter().zip(places) {
+        fs::write(folder.path().join(format!("{name}.pcap")), capture.0).expect("a file");
+    }
+    for given in [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["d", "b", "a", "c"], ["d", "c", "b", "a"]] {
+        let given = given.map(|name| format!("{name}.pcap"));
+        let arguments: Vec<&str> =
+            std::iter::once("sections").chain(given.iter().map(String::as_str)).collect();
+        let told = text(&dwell(folder.path(), &arguments).stdout);
+        let order = "order from client to server: a, b, c, d (100.0 % of 10 connections agree";
+        assert!(told.contains(order), "{given:?}: {told}");
+    }
+}

@@ -86,6 +86,7 @@ impl SectionsArgs {
             )));
         }
         let given = Given::of(&self)?;
+        output.spare(&given.read(), &Vec::from_iter(self.csv.as_deref()))?;
         let mut source = given.open(self.last)?;
         let probes = source.probes(&self.order)?;
         let mut lines = Lines::open(output.json, self.csv.as_deref(), &probes)?;
