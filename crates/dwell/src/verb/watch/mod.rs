@@ -131,6 +131,7 @@ impl WatchArgs {
                 "`dwell watch` keeps no record; keep the packets (tcpdump -w FILE), and watch them again"
             )));
         }
+        self.ship.check()?;
         let given = Given::of(&self.what).map_err(bad_argument)?;
         if let (Given::Files(_), true) = (&given, self.asks_for_live()) {
             let only = "--seconds, --promiscuous, --hardware-stamps and --cores are for an interface, not for captures";
