@@ -12,6 +12,7 @@ mod run;
 mod screen;
 mod secret;
 mod spare;
+mod table_file;
 mod target;
 mod terminal;
 mod verb;
