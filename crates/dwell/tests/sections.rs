@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -125,6 +126,9 @@ fn the_table_names_the_order_and_who_is_to_blame() {
     assert!(told.contains("order from client to server: a, b (100.0 % of 100 connections agree"), "{told}");
     assert!(told.contains("Blame b to server: 62 % of the median"), "{told}");
     assert!(told.contains("192.0.2.0/24"), "{told}");
+    // A terminal of 80 columns breaks no word of its tables.
+    let tables = told.split("Blame").next().expect("a part");
+    assert!(tables.lines().all(|line| line.chars().count() <= 80), "{told}");
     let picture = fs::read_to_string(folder.path().join("p.svg")).expect("a picture");
     assert!(picture.contains("sum of medians") && picture.contains("client to a"));
     let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--order", "beta,alpha"]);
@@ -255,6 +259,46 @@ fn what_cannot_be_is_told_on_one_line() {
         assert_eq!(told.lines().count(), 1, "{arguments:?}: {told}");
         assert!(told.contains(why), "{arguments:?}: {told}");
     }
+}
+
+#[test]
+fn following_waits_for_probes_and_takes_them_up_until_something_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+    // The second batch of a probe is of the time that is looked at, the first of an hour before.
+    let mut ship = |probe: &str, serial, [server, client]: [i64; 2]| {
+        let first_at = Nanos(if serial == 1 { now - 3_600_000_000_000 } else { now });
+        let records = (0..40).map(|n| Handshake { first_at, ..handshake(n, server, client) }).collect();
+        let (probe, given_up, dropped) = (probe.to_owned(), BTreeMap::new(), BTreeMap::new());
+        store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut says = |part: &str| {
+        let line = said.next().expect("a line").expect("text");
+        assert!(line.contains(part), "{part}: {line}");
+    };
+    let mut told = BufReader::new(child.stdout.take().expect("piped")).lines();
+    says("no probe has sent anything yet");
+    ship("mid", 1, [5_000_000, 5_000_000]);
+    says("only mid has sent anything");
+    ship("in", 1, [9_000_000, 1_000_000]);
+    says("waiting for connections that tell the order");
+    ship("mid", 2, [5_000_000, 5_000_000]);
+    ship("out", 2, [1_000_000, 9_000_000]);
+    // They may come from `in` too.
+    says("waiting for connections");
+    ship("in", 2, [9_000_000, 1_000_000]);
+    let line: Value = serde_json::from_str(&told.next().expect("a line").expect("text")).expect("JSON");
+    assert_eq!((&line["from"], &line["to"]), (&"client".into(), &"in".into()));
+    ship("late", 2, [3_000_000, 7_000_000]);
+    says("late began to send when sections had been told without it");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
+    assert!(child.wait().expect("an end").success());
+    assert!(said.any(|line| line.expect("text").contains("order from client to server: in, mid, out")));
 }
 
 fn handshake(n: u32, server: i64, client: i64) -> Handshake {
