@@ -1,9 +1,14 @@
 //! Captures of one place, as every verb reads them.
 
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use anyhow::{Error, Result, anyhow};
-use dwell_core::capture::{Captured, ReadError};
+use dwell_core::capture::{Captured, LinkType, ReadError};
+use dwell_core::inside::grouped;
+use dwell_core::tcp::Seen;
+use dwell_core::tcp::dissect::{Skipped, Tally};
 use dwell_net::capture::{Account, End, File, Merged};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +37,19 @@ impl<'a> Captures<'a> {
     }
 }
 
+/// What of the packets was of no use, by reason; of links that are not known their numbers too, of pcap's registry.
+pub(crate) fn skipped(seen: &[Seen]) -> Option<String> {
+    let all = seen.iter().fold(Tally::default(), |sum, seen| sum.with(&seen.skipped));
+    let links: BTreeSet<LinkType> = seen.iter().flat_map(|seen| seen.unknown_links.iter().copied()).collect();
+    let links: Vec<String> = links.iter().map(|link| link.0.to_string()).collect();
+    let told = |(reason, count)| match reason {
+        Skipped::UnknownLink => format!("{} {reason} (type {})", grouped(count), links.join(", ")),
+        _ => format!("{} {reason}", grouped(count)),
+    };
+    let told: Vec<String> = all.iter().map(told).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
 /// A name that stands for nothing is a mistake in the arguments; what a file holds is not.
 fn failed(file: &Path, error: ReadError) -> Error {
     let is_missing = matches!(&error, ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound);
@@ -40,13 +58,13 @@ fn failed(file: &Path, error: ReadError) -> Error {
 }
 
 fn remarks(file: &Path, account: &Account) -> Vec<String> {
-    let (name, packets) = (file.display(), account.packets);
+    let (name, packets) = (file.display(), counted(account.packets, "whole packet"));
     let end = match account.end {
         End::Whole => None,
-        End::CutOff => Some(format!("{name} is cut off after {packets} whole packets")),
-        End::Damaged => Some(format!("{name} is damaged after {packets} whole packets")),
+        End::CutOff => Some(format!("{name} is cut off after {packets}")),
+        End::Damaged => Some(format!("{name} is damaged after {packets}")),
     };
     let timeless = (account.timeless > 0)
-        .then(|| format!("{name}: {} packets have no time, and are of no use", account.timeless));
+        .then(|| format!("{name}: {} without a time, of no use", counted(account.timeless, "packet")));
     end.into_iter().chain(timeless).collect()
 }

@@ -1,9 +1,10 @@
 //! The command line: every option once, from which help, manual page and completions are made.
 
+use crate::spare::spare;
 use crate::verb;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Tells where a packet's time goes between two hosts.
 ///
@@ -48,6 +49,16 @@ pub(crate) struct Output {
     pub(crate) seed: u64,
 }
 
+impl Output {
+    /// Refuses to write over what is read, or over another output; `written` are those beside picture and record.
+    pub(crate) fn spare(&self, read: &[&Path], written: &[&Path]) -> Result<()> {
+        let own = [&self.plot, &self.record];
+        let all: Vec<&Path> =
+            written.iter().copied().chain(own.into_iter().flatten().map(PathBuf::as_path)).collect();
+        spare(read, &all)
+    }
+}
+
 #[derive(Subcommand)]
 enum Verb {
     Path(verb::path::PathArgs),
@@ -76,6 +87,7 @@ impl Cli {
         if let Some(file) = &output.plot {
             crate::picture::check_name(file).map_err(crate::failure::bad_argument)?;
         }
+        output.spare(&[], &[])?;
         match self.verb {
             Verb::Path(verb) => verb.run(output),
             Verb::Ppt(verb) => verb.run(output),

@@ -1,6 +1,7 @@
 //! Figures with their units, as people read them.
 
 use dwell_core::coalescence::Kind;
+use dwell_core::inside::grouped;
 use dwell_core::{BitRate, Bytes, Effort, Finding, Nanos, Side, Unit};
 
 /// A figure with its unit.
@@ -16,7 +17,12 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
     }
 }
 
-/// The same with digits enough to see an interval of `width`: the offset of two clocks is known to microseconds of seconds.
+/// So many of what has this name: `1 packet`, `2,000 packets`.
+pub(crate) fn counted(count: u64, name: &str) -> String {
+    format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A figure with its unit, and with digits enough to see an interval of `width`: the offset of two clocks is known to microseconds of seconds.
 fn sized(value: f64, width: f64, unit: Unit) -> String {
     let fine = unit == Unit::Ns && value.abs() >= 1e9 && (1.0..1e7).contains(&width);
     if fine { format!("{:.6}", Nanos::from_f64(value)) } else { figure(value, unit) }

@@ -17,6 +17,11 @@ pub(crate) struct IdentityArgs {
 }
 
 impl IdentityArgs {
+    /// Whether somebody named a folder.
+    pub(crate) const fn is_given(&self) -> bool {
+        self.identity.is_some()
+    }
+
     /// The folder. Other settings of this installation stand in it too.
     pub(crate) fn folder(&self) -> Result<PathBuf> {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

@@ -11,6 +11,8 @@ mod picture;
 mod run;
 mod screen;
 mod secret;
+mod spare;
+mod table_file;
 mod target;
 mod terminal;
 mod verb;

@@ -1,7 +1,7 @@
 //! What a person reads: tables, colour on a terminal only, progress on standard error.
 
 use anyhow::Result;
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -43,6 +43,11 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     if !io::stdout().is_terminal() {
         table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
+    }
+    for (column, head) in table.column_iter_mut().zip(heads) {
+        // No word of a head is broken, however narrow the terminal is; a blank stands on either side.
+        let longest = head.split(' ').map(|word| word.chars().count()).max().unwrap_or_default();
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 2)));
     }
     table
 }

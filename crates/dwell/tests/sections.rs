@@ -8,6 +8,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
@@ -125,6 +126,9 @@ fn the_table_names_the_order_and_who_is_to_blame() {
     assert!(told.contains("order from client to server: a, b (100.0 % of 100 connections agree"), "{told}");
     assert!(told.contains("Blame b to server: 62 % of the median"), "{told}");
     assert!(told.contains("192.0.2.0/24"), "{told}");
+    // A terminal of 80 columns breaks no word of its tables.
+    let tables = told.split("Blame").next().expect("a part");
+    assert!(tables.lines().all(|line| line.chars().count() <= 80), "{told}");
     let picture = fs::read_to_string(folder.path().join("p.svg")).expect("a picture");
     assert!(picture.contains("sum of medians") && picture.contains("client to a"));
     let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--order", "beta,alpha"]);
@@ -257,6 +261,46 @@ fn what_cannot_be_is_told_on_one_line() {
     }
 }
 
+#[test]
+fn following_waits_for_probes_and_takes_them_up_until_something_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+    // The second batch of a probe is of the time that is looked at, the first of an hour before.
+    let mut ship = |probe: &str, serial, [server, client]: [i64; 2]| {
+        let first_at = Nanos(if serial == 1 { now - 3_600_000_000_000 } else { now });
+        let records = (0..40).map(|n| Handshake { first_at, ..handshake(n, server, client) }).collect();
+        let (probe, given_up, dropped) = (probe.to_owned(), BTreeMap::new(), BTreeMap::new());
+        store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut says = |part: &str| {
+        let line = said.next().expect("a line").expect("text");
+        assert!(line.contains(part), "{part}: {line}");
+    };
+    let mut told = BufReader::new(child.stdout.take().expect("piped")).lines();
+    says("no probe has sent anything yet");
+    ship("mid", 1, [5_000_000, 5_000_000]);
+    says("only mid has sent anything");
+    ship("in", 1, [9_000_000, 1_000_000]);
+    says("waiting for connections that tell the order");
+    ship("mid", 2, [5_000_000, 5_000_000]);
+    ship("out", 2, [1_000_000, 9_000_000]);
+    // They may come from `in` too.
+    says("waiting for connections");
+    ship("in", 2, [9_000_000, 1_000_000]);
+    let line: Value = serde_json::from_str(&told.next().expect("a line").expect("text")).expect("JSON");
+    assert_eq!((&line["from"], &line["to"]), (&"client".into(), &"in".into()));
+    ship("late", 2, [3_000_000, 7_000_000]);
+    says("late began to send when sections had been told without it");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
+    assert!(child.wait().expect("an end").success());
+    assert!(said.any(|line| line.expect("text").contains("order from client to server: in, mid, out")));
+}
+
 fn handshake(n: u32, server: i64, client: i64) -> Handshake {
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
     let at = Nanos((20_778 * 86_400 + 43_200) * 1_000_000_000 + i64::from(n));
@@ -274,5 +318,69 @@ fn handshake(n: u32, server: i64, client: i64) -> Handshake {
         syns: 1,
         syn_acks: 1,
         flags: Flags::default(),
+    }
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    captures(here, 1);
+    fs::rename(here.join("beta.pcap"), here.join("beta.svg")).expect("renamed");
+    let mut store = Sqlite::create(&here.join("wh")).expect("a warehouse");
+    let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+    let records = vec![handshake(1, 2, 3)];
+    store
+        .keep(&Batch { probe: "in".to_owned(), epoch: 1, serial: 1, records, given_up, dropped })
+        .expect("kept");
+    let day = fs::read_dir(here.join("wh")).expect("a folder").next().expect("a day").expect("read").path();
+    let day = day.to_str().expect("text");
+    let kept = ["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read"));
+    let cases: [&[&str]; 8] = [
+        &["sections", "alpha.pcap", "beta.svg", "--csv", "alpha.pcap"],
+        &["sections", "a=alpha.pcap", "beta.svg", "--csv", "./alpha.pcap"],
+        &["sections", "alpha.pcap", "beta.svg", "--plot", "beta.svg"],
+        &["sections", "alpha.pcap", "beta.svg", "--csv", "new.svg", "--plot", "new.svg"],
+        &["sections", "--store", "wh", "--csv", day],
+        &["echo", "--tap", "beta.svg", "--plot", "beta.svg"],
+        &["replay", "beta.svg", "--plot", "beta.svg"],
+        &["generate", "capture", "--connections", "1", "--out", "new.pcap", "--truth", "new.pcap"],
+    ];
+    for arguments in cases {
+        let output = dwell(here, arguments);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains("would be overwritten"), "{arguments:?}: {told}");
+    }
+    assert_eq!(["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read")), kept);
+    assert!(!here.join("new.pcap").exists() && !here.join("new.svg").exists());
+}
+
+#[test]
+fn the_order_is_the_same_in_whichever_order_captures_are_given() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Each connection passes two neighbours alone; 10, 20 and 30 tell the three pairs apart.
+    let mut places = ["a", "b", "c", "d"].map(|_| Capture::new());
+    let mut n = 0;
+    for nearer in 0..3 {
+        for _ in 0..10 * (nearer + 1) {
+            n += 1;
+            let at = 1_000_000_000_000 + u64::from(n) * 10_000_000;
+            for place in [nearer, nearer + 1] {
+                let towards_client = 1_000_000 * (place as u64 + 1);
+                places[place].handshake(n, at, 1, 9_000_000 - towards_client, towards_client);
+            }
+        }
+    }
+    for (name, capture) in ["a", "b", "c", "d"].iter().zip(places) {
+        fs::write(folder.path().join(format!("{name}.pcap")), capture.0).expect("a file");
+    }
+    for given in [["a", "b", "c", "d"], ["a", "c", "b", "d"], ["d", "b", "a", "c"], ["d", "c", "b", "a"]] {
+        let given = given.map(|name| format!("{name}.pcap"));
+        let arguments: Vec<&str> =
+            std::iter::once("sections").chain(given.iter().map(String::as_str)).collect();
+        let told = text(&dwell(folder.path(), &arguments).stdout);
+        let order = "order from client to server: a, b, c, d (100.0 % of 10 connections agree";
+        assert!(told.contains(order), "{given:?}: {told}");
     }
 }

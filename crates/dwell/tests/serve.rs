@@ -155,7 +155,7 @@ fn what_is_watched_comes_to_the_warehouse_once() {
     assert!(days.iter().any(|day| day == "2026-11-18.sqlite"), "{days:?}");
 
     let said = text(&watch("elsewhere").stderr);
-    assert!(said.contains(&format!("{probe_key} probe=elsewhere")), "{said}");
+    assert!(said.contains(&format!("{probe_key} probe=border-1,elsewhere")), "{said}");
     assert!(said.contains("1 wait in"), "{said}");
 
     nix::sys::signal::kill(

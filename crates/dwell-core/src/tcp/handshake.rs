@@ -47,6 +47,18 @@ pub enum Ending {
     Unfinished,
 }
 
+impl Ending {
+    /// Its name in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Established => "established",
+            Self::Refused => "refused",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
 impl Handshake {
     /// How far its figures can be trusted.
     #[must_use]

@@ -1,12 +1,13 @@
 //! From packets to handshakes.
 
 use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
-use super::dissect::{Passing, Straight, Tally, dissect};
+use super::dissect::{Passing, Skipped, Straight, Tally, dissect};
 use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
 use super::{Flow, Handshake};
-use crate::capture::Captured;
+use crate::capture::{Captured, LinkType};
 use crate::unit::Nanos;
+use std::collections::BTreeSet;
 
 /// A tracker, and what looks into packets for it: the same for captures and for live interfaces.
 #[derive(Debug)]
@@ -14,16 +15,19 @@ pub struct Observed {
     tracker: Tracker,
     packets: u64,
     skipped: Tally,
+    unknown_links: BTreeSet<LinkType>,
     throughout: Option<Throughout>,
 }
 
 /// What became of the packets, and of the handshakes in them.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// All of them.
     pub packets: u64,
     /// Those of no use, by reason.
     pub skipped: Tally,
+    /// The links whose frames are not known here, by pcap's registry.
+    pub unknown_links: BTreeSet<LinkType>,
     /// What became of the segments.
     pub counts: Counts,
     /// What became of the samples throughout connections, where those were asked for.
@@ -34,7 +38,13 @@ impl Observed {
     /// Nothing was seen yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
-        Self { tracker: Tracker::new(limits), packets: 0, skipped: Tally::default(), throughout: None }
+        Self {
+            tracker: Tracker::new(limits),
+            packets: 0,
+            skipped: Tally::default(),
+            unknown_links: BTreeSet::new(),
+            throughout: None,
+        }
     }
 
     /// Round trips throughout connections too, the shortest of each interval of so much packet time.
@@ -99,7 +109,12 @@ impl Observed {
                     throughout.see_datagram(flow, &datagram);
                 }
             }
-            Err(reason) => self.skipped.count(reason),
+            Err(reason) => {
+                self.skipped.count(reason);
+                if reason == Skipped::UnknownLink {
+                    self.unknown_links.insert(captured.link);
+                }
+            }
         }
     }
 
@@ -130,6 +145,7 @@ impl Observed {
     pub fn finish(mut self, take: &mut impl FnMut(Handshake)) -> Seen {
         self.tracker.finish(take);
         let samples = self.throughout.as_ref().map(Throughout::samples);
-        Seen { packets: self.packets, skipped: self.skipped, counts: *self.tracker.counts(), samples }
+        let Self { packets, skipped, unknown_links, tracker, .. } = self;
+        Seen { packets, skipped, unknown_links, counts: *tracker.counts(), samples }
     }
 }

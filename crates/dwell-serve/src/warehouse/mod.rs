@@ -168,16 +168,20 @@ impl Receives for Warehouse {
 /// Why a key may not ship for a probe, if so.
 fn not_its_own(probe: &str, key: PublicKey, peers: &Peers) -> Option<String> {
     let comment = peers.comment(&key).unwrap_or_default();
-    let mut names = comment
+    let mut names: Vec<&str> = comment
         .split_whitespace()
         .filter_map(|word| word.strip_prefix("probe="))
-        .flat_map(|list| list.split(','));
-    if names.any(|name| name == probe) {
+        .flat_map(|list| list.split(','))
+        .collect();
+    if names.contains(&probe) {
         return None;
     }
     let shown: String = probe.chars().filter(|letter| !letter.is_control()).take(80).collect();
+    // Those that it ships for already keep their places.
+    names.push(&shown);
     Some(format!(
-        "the probe '{shown}' is not this key's to ship for; if it is to be, let the line in the warehouse's file of peers be: {key} probe={shown}"
+        "the probe '{shown}' is not this key's to ship for; if it is to be, let the line in the warehouse's file of peers be: {key} probe={}",
+        names.join(",")
     ))
 }
 
@@ -203,5 +207,7 @@ mod tests {
         }
         let why = not_its_own("east", b, &peers).unwrap();
         assert!(why.ends_with(&format!("{b} probe=east")), "{why}");
+        let why = not_its_own("north", a, &peers).unwrap();
+        assert!(why.ends_with(&format!("{a} probe=east,west,north")), "{why}");
     }
 }

@@ -34,6 +34,7 @@ use dwell_store::Ask;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// A verb that measures something.
 pub(crate) trait Measuring {
@@ -108,6 +109,8 @@ pub(crate) fn conclude(
     share: f64,
     output: &Output,
 ) -> Result<()> {
+    // A host may be a scenario's file.
+    output.spare(&[Path::new(&ask.target)], &[])?;
     let mut run = Run::begin(world, ask, share, output)?;
     verb.analyse(&mut run)?;
     let finished = run.finish()?;

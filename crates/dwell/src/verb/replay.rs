@@ -45,6 +45,7 @@ impl ReplayArgs {
         if let Some(file) = &output.record {
             return Err(bad_argument(anyhow!("{}: a replay is no run to record", file.display())));
         }
+        output.spare(&[&self.file], &[])?;
         let (mut record, cut) = Record::load_partial(&self.file)?;
         if let Some(cut) = cut {
             if !self.partial {

@@ -2,6 +2,7 @@
 
 use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use crate::identity::IdentityArgs;
 use crate::screen::{print, print_json};
 use crate::warehouse;
@@ -66,7 +67,7 @@ impl ServeArgs {
         if output.json {
             print_json(&json!({ "listen": address.to_string(), "key": key.to_string(), "peers": known }))?;
         } else {
-            print(&format!("listening on {address} as {key}, for {known} peers\n"))?;
+            print(&format!("listening on {address} as {key}, for {}\n", counted(known as u64, "peer")))?;
         }
         warehouse.serve(&stop).context("the warehouse stopped")
     }

@@ -1,6 +1,6 @@
 //! Flows: what is sent, and what those read that know them.
 
-use crate::frames::{START, datagram, exchange, some, write, write_bytes};
+use crate::frames::{START, datagram, established, exchange, some, write, write_bytes};
 use crate::{dwell, folder, text};
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The messages that come of a capture.
 fn messages(here: &Path, option: &str, asked: &[&str]) -> Vec<Vec<u8>> {
@@ -54,6 +54,43 @@ fn ipfix_has_the_delays_of_exact_halves_alone() {
     assert_eq!([word(30), word(34), word(38), word(42)], [0, 5_000, 0, 10_000]);
     assert_eq!(&record[46..51], b"\x04edge");
     assert!(record.len() < 54, "one record, padded to a word");
+}
+
+#[test]
+fn that_nobody_takes_flows_is_told() {
+    let here = folder();
+    write(&here.path().join("a.pcap"), &some());
+    // Bound by nobody any more.
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a socket").local_addr().expect("bound").to_string();
+    let output = dwell(here.path(), &["watch", "a.pcap", "--ipfix", &free]);
+    let told = text(&output.stderr);
+    assert!(output.status.success() && told.contains(&format!("did not reach {free}: ")), "{told}");
+}
+
+#[test]
+fn flows_of_a_file_do_not_go_all_at_once() {
+    let here = folder();
+    let connections = 3_000;
+    let frames: Vec<_> =
+        (0..connections).flat_map(|n| established(1_000 + n, u32::from(n) * 100_000)).collect();
+    write(&here.path().join("a.pcap"), &frames);
+    let collector = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let to = collector.local_addr().expect("bound");
+    let taken = thread::spawn(move || {
+        let (mut message, mut messages) = ([0; 2_000], 0);
+        // The last one is empty.
+        while collector.recv(&mut message).expect("received") > 0 {
+            messages += 1;
+        }
+        messages
+    });
+    let began = Instant::now();
+    let output = dwell(here.path(), &["watch", "a.pcap", "--ipfix", &to.to_string()]);
+    let took = began.elapsed();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    UdpSocket::bind("127.0.0.1:0").expect("a socket").send_to(&[], to).expect("sent");
+    let messages = taken.join().expect("counted");
+    assert!(messages > 100 && took > Duration::from_millis(messages - 1), "{messages} in {took:?}");
 }
 
 /// A connection with a response, which takes 14 ms and 30 more, and others.

@@ -33,11 +33,14 @@ fn an_output_that_cannot_be_is_told_and_nothing_is_read() {
         assert!(told.contains("cannot send flows to nowhere.invalid:4739"), "{told}");
     }
     for wrong in [
-        &["--ipfix", "127.0.0.1"],
+        &["--ipfix", "127.0.0.1"][..],
         &["--netflow", "127.0.0.1:99999"],
         &["--ipfix", ":4739"],
         &["--probe", ""],
         &["--probe", "here and there"],
+        &["--identity", "keys"],
+        &["--to", "dwell://127.0.0.1", "--from", "nolo"],
+        &["--csv", "-"],
     ] {
         let output = dwell(here.path(), &[&["watch", "a.pcap"][..], wrong].concat());
         assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stderr));
@@ -157,6 +160,18 @@ fn packets_of_no_bytes_and_of_64_kib_are_counted() {
     assert_eq!((told.len(), &told[0]["rtt_ns"]), (1, &15_000_001.into()), "{account}");
     assert!(account.contains("6 packets looked at, skipped: "), "{account}");
     assert!(account.contains("1 malformed"), "{account}");
+}
+
+#[test]
+fn links_that_are_not_known_are_told_by_their_numbers() {
+    let here = folder();
+    let file = here.path().join("a.pcap");
+    write(&file, &established(1_000, 0));
+    let mut bytes = fs::read(&file).expect("read");
+    bytes[20..24].copy_from_slice(&147_u32.to_le_bytes());
+    fs::write(&file, bytes).expect("written");
+    let told = reason(here.path(), &["a.pcap"], 1);
+    assert!(told.contains("3 unknown-link (type 147)"), "{told}");
 }
 
 #[test]

@@ -26,6 +26,27 @@ fn csv_has_a_line_of_names_and_empty_cells_for_what_is_not_known() {
     );
     assert_eq!((of("1000", "rtt_ns"), of("1000", "quality")), ("15000001".into(), "exact".into()));
     assert_eq!((of("1002", "rtt_ns"), of("1002", "isn_server")), (String::new(), String::new()));
+    let endings = ["1000", "1001", "1002"].map(|port| of(port, "ending"));
+    assert_eq!(endings, ["established", "refused", "unfinished"]);
+}
+
+#[test]
+fn csv_has_its_line_of_names_where_nothing_follows() {
+    let here = folder();
+    write(&here.path().join("none.pcap"), &[]);
+    write(&here.path().join("a.pcap"), &some());
+    for file in ["none", "a"] {
+        let output = dwell(
+            here.path(),
+            &["watch", &format!("{file}.pcap"), "--continuous", "--csv", &format!("{file}.csv")],
+        );
+        assert_eq!(output.status.success(), file == "a", "{}", text(&output.stderr));
+    }
+    let read = |file: &str| std::fs::read_to_string(here.path().join(file)).expect("a file");
+    let names = read("none.csv");
+    assert!(names.starts_with("probe,client,") && names.lines().count() == 1, "{names}");
+    assert!(read("a.csv").starts_with(&names));
+    assert!(read("none.round-trips.csv").starts_with("probe,to,to_port,"));
 }
 
 #[test]
@@ -49,6 +70,7 @@ fn parquet_has_the_same_with_nulls() {
         [10_000_001, 5_000_000, 15_000_001]
     );
     assert_eq!(whole.get_string(11).expect("a quality"), "exact");
+    assert_eq!(whole.get_string(13).expect("an ending"), "established");
     assert!(row(1_002).get_long(8).is_err(), "null is no number");
 }
 

@@ -112,6 +112,8 @@ const STAGE: &str = "echo";
 
 impl EchoArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
+        let named = [&self.target, &self.tap, &self.at_host];
+        output.spare(&named.into_iter().flatten().map(Path::new).collect::<Vec<_>>(), &[])?;
         if self.respond {
             return respond::respond(&self, output);
         }

@@ -37,7 +37,7 @@ use place::{Only, Place};
 use rows::Row;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Judge methods against the truth, on the simulator or in the lab
@@ -102,6 +102,11 @@ impl EvalArgs {
             let error = anyhow!("{}: an evaluation is many runs, and keeps no record", file.display());
             return Err(bad_argument(error));
         }
+        let read: Vec<&Path> =
+            [Some(&self.grid), self.beside.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+        let written: Vec<&Path> =
+            [&self.rows, &self.html].into_iter().flatten().map(PathBuf::as_path).collect();
+        output.spare(&read, &written)?;
         let mut grid = Grid::load(&self.grid)?;
         grid.runs = self.runs.unwrap_or(grid.runs);
         let conditions = grid.conditions(output.seed)?;

@@ -1,6 +1,7 @@
 //! `dwell generate capture`: connections that pass probes, as files, with the truth of each.
 
 use crate::failure::bad_argument;
+use crate::spare::spare;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use dwell_core::Nanos;
@@ -83,8 +84,12 @@ impl CaptureArgs {
             nat: self.nat.map(usize::from),
             ..Population::default()
         };
-        let mut files = (1..=self.probes)
-            .map(|probe| Ok(CaptureFile::new(create(&self.file_of(probe)?)?, self.format())?))
+        let places = (1..=self.probes).map(|probe| self.file_of(probe)).collect::<Result<Vec<_>>>()?;
+        let written: Vec<&Path> = places.iter().chain(&self.truth).map(PathBuf::as_path).collect();
+        spare(&[], &written)?;
+        let mut files = places
+            .iter()
+            .map(|place| Ok(CaptureFile::new(create(place)?, self.format())?))
             .collect::<Result<Vec<_>>>()?;
         let mut truths = self.truth.as_deref().map(create).transpose()?;
         for told in population.passings() {

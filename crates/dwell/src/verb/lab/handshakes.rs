@@ -2,6 +2,7 @@
 
 use crate::cli::Output;
 use crate::screen::{print, print_json, table};
+use crate::spare::spare;
 use crate::target::allow_labs;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -47,6 +48,9 @@ const HALVES: [&str; 2] = ["server", "client"];
 impl HandshakesArgs {
     pub(super) fn run(self, output: &Output) -> Result<()> {
         super::refuse_files(output)?;
+        let written: Vec<&Path> =
+            [&self.out, &self.truth].into_iter().flatten().map(PathBuf::as_path).collect();
+        spare(&[], &written)?;
         let files = [&self.out, &self.truth].map(|file| file.as_deref().map(create).transpose());
         let [capture, truths] = files;
         let (capture, truths) = (capture?, truths?);

@@ -130,6 +130,7 @@ impl PlanArgs {
             let error = anyhow!("{}: a plan sends nothing, so there is nothing to record", file.display());
             return Err(bad_argument(error));
         }
+        output.spare(&Vec::from_iter(self.file.as_deref()), &[])?;
         let plan = self.plan(output.seed)?;
         if output.json {
             print_json(&show::json(&plan)?)?;

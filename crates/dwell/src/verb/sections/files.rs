@@ -1,7 +1,8 @@
 //! Captures, each of one place, joined here: as a warehouse would, without one.
 
 use super::source::Source;
-use crate::captures::Captures;
+use crate::captures::{Captures, skipped};
+use crate::figure::counted;
 use anyhow::Result;
 use dwell_core::tcp::section::{Connection, Ends, Sight};
 use dwell_core::tcp::{Handshake, Limits, Observed};
@@ -32,17 +33,14 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
         let captures = Captures::open(std::slice::from_ref(file))?;
         remarks.extend(captures.each(&mut |captured| observed.see(&captured, &mut take))?);
         let seen = observed.finish(&mut take);
-        let skipped: Vec<String> =
-            seen.skipped.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        if !skipped.is_empty() {
-            remarks.push(format!("{name}: of {} packets skipped: {}", seen.packets, skipped.join(", ")));
-        }
+        let packets = counted(seen.packets, "packet");
+        remarks.extend(skipped(&[seen]).map(|told| format!("{name}: of {packets} skipped: {told}")));
     }
     if lone > 0 {
-        remarks.push(format!("{lone} handshakes without the server's number are joined with none"));
+        remarks.push(format!("{} without the server's number, joined with none", counted(lone, "handshake")));
     }
     if twice > 0 {
-        remarks.push(format!("{twice} handshakes that one place has seen before are left out"));
+        remarks.push(format!("{} that one place has seen before, left out", counted(twice, "handshake")));
     }
     let names = files.iter().map(|(name, _)| name.clone()).collect();
     let mut connections: Vec<Connection> = connections.into_values().collect();

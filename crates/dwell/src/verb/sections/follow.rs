@@ -2,10 +2,11 @@
 
 use super::lines::Lines;
 use super::outcome::Outcome;
-use super::source::{Source, now};
+use super::source::{self, Source, now};
+use crate::figure::counted;
 use crate::screen::{coloured, print};
 use crate::terminal::{Live, View};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Connection, Ends};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -59,6 +60,7 @@ impl Told {
 /// Tells what is new, each second, until interrupted; then what has waited for other probes, as it is.
 pub(super) fn follow(
     source: &mut Source,
+    order: &[String],
     outcome: &mut Outcome,
     lines: &mut Lines,
     json: bool,
@@ -69,23 +71,41 @@ pub(super) fn follow(
     }
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
-    let (began, mut ordered) = (now(), false);
-    let mut told = Told::default();
+    let (mut began, mut ordered, mut missing) = (now(), false, None);
+    let (mut told, mut waits, mut late) = (Told::default(), None, Vec::new());
     'on: while !interrupted.load(Ordering::Relaxed) {
         let (looked, before) = (Instant::now(), outcome.connections());
-        if !ordered {
+        // What was told in one order cannot be taken back in another: until then, whoever sends has a place in it, and more
+        // connections tell of it.
+        if before == 0 {
+            missing = source.ask(order)?;
+            if missing.is_none() && outcome.be_of(source.asked()) {
+                (began, ordered) = (now(), false);
+            }
+        } else if order.is_empty() {
+            late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
+        }
+        if missing.is_none() && before == 0 {
             let voters = outcome.learn_order(source)?;
-            ordered = voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
+            ordered |= voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
         }
         if ordered {
             hear(source, outcome, lines, &mut told, PATIENCE)?;
         }
-        if live.is_none() && !json && outcome.connections() > before {
-            print(&format!("{}\n", outcome.text(coloured())))?;
+        if live.is_none() {
+            let waits_now = waiting(missing.as_deref(), ordered, outcome);
+            if waits_now != waits {
+                waits_now.iter().for_each(|why| eprintln!("{why}"));
+                waits = waits_now;
+            }
+            late.drain(..).for_each(|why| eprintln!("{why}"));
+            if !json && outcome.connections() > before {
+                print(&format!("{}\n", outcome.text(coloured())))?;
+            }
         }
         while looked.elapsed() < EACH && !interrupted.load(Ordering::Relaxed) {
             if let Some(live) = &mut live
-                && live.show(|| view(outcome, ordered))?
+                && live.show(|| view(outcome, waiting(missing.as_deref(), ordered, outcome), &late))?
             {
                 break 'on;
             }
@@ -93,10 +113,23 @@ pub(super) fn follow(
         }
     }
     drop(live);
+    if let Some(missing) = missing {
+        bail!(missing);
+    }
     if !ordered {
         outcome.learn_order(source)?;
     }
     hear(source, outcome, lines, &mut told, Nanos::ZERO)
+}
+
+/// What is waited for before anything can be told.
+fn waiting(missing: Option<&str>, ordered: bool, outcome: &Outcome) -> Option<String> {
+    match (missing, ordered, outcome.connections()) {
+        (Some(missing), ..) => Some(format!("waiting: {missing}")),
+        (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
+        (None, true, 0) => Some("waiting for connections".to_owned()),
+        _ => None,
+    }
 }
 
 /// Hears each connection once, when every probe has told of it or it has waited for so long.
@@ -122,16 +155,10 @@ fn hear(
 }
 
 /// The run so far.
-fn view(outcome: &Outcome, ordered: bool) -> View {
-    let head = format!("dwell sections: {} connections; q ends it", outcome.connections());
-    let parts = if !ordered {
-        vec!["waiting for connections that tell the order of the probes".to_owned()]
-    } else if outcome.connections() == 0 {
-        vec!["waiting for connections".to_owned()]
-    } else {
-        vec!["\n".to_owned(), outcome.text(false), "\n".to_owned(), outcome.account(&[])]
-    };
-    View { head, parts }
+fn view(outcome: &Outcome, waits: Option<String>, late: &[String]) -> View {
+    let head = format!("dwell sections: {}; q ends it", counted(outcome.connections(), "connection"));
+    let told = || vec!["\n".to_owned(), outcome.text(false), "\n".to_owned(), outcome.account(late)];
+    View { head, parts: waits.map_or_else(told, |waits| vec![waits]) }
 }
 
 #[cfg(test)]

@@ -48,6 +48,14 @@ impl Given {
         Ok(Self::Files(named))
     }
 
+    /// The files and folders that are read.
+    pub(super) fn read(&self) -> Vec<&Path> {
+        match self {
+            Self::Files(files) => files.iter().map(|(_, file)| file.as_path()).collect(),
+            Self::Store(place) => vec![Path::new(place)],
+        }
+    }
+
     pub(super) fn open(&self, last: Option<u32>) -> Result<Source> {
         match self {
             Self::Files(files) => files::read(files),

@@ -2,6 +2,7 @@
 
 use super::outcome::name;
 use crate::failure::bad_argument;
+use crate::table_file;
 use anyhow::{Context, Result};
 use dwell_core::tcp::section::{Connection, Estimate, Order, Place, Section};
 use dwell_core::tcp::{Flag, Flags};
@@ -12,13 +13,12 @@ use std::path::Path;
 
 /// Where lines go.
 pub(super) struct Lines {
-    probes: Vec<String>,
     json: Option<BufWriter<Stdout>>,
     csv: Option<csv::Writer<File>>,
 }
 
 /// The keys of `dwell sections --json`.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Line<'a> {
     client: String,
     client_port: u16,
@@ -40,19 +40,24 @@ struct Line<'a> {
 }
 
 impl Lines {
-    pub(super) fn open(json: bool, csv: Option<&Path>, probes: &[String]) -> Result<Self> {
+    pub(super) fn open(json: bool, csv: Option<&Path>) -> Result<Self> {
         let create = |file: &Path| {
-            let made = File::create(file).with_context(|| format!("cannot write {}", file.display()));
-            made.map(csv::Writer::from_writer).map_err(bad_argument)
+            let made = table_file::create(file, Line::default());
+            made.with_context(|| format!("cannot write {}", file.display())).map_err(bad_argument)
         };
         Ok(Self {
-            probes: probes.to_vec(),
             json: json.then(|| BufWriter::with_capacity(1 << 16, io::stdout())),
             csv: csv.map(create).transpose()?,
         })
     }
 
-    pub(super) fn take(&mut self, connection: &Connection, section: &Section, order: &Order) -> Result<()> {
+    pub(super) fn take(
+        &mut self,
+        connection: &Connection,
+        section: &Section,
+        probes: &[String],
+        order: &Order,
+    ) -> Result<()> {
         if self.json.is_none() && self.csv.is_none() {
             return Ok(());
         }
@@ -70,10 +75,10 @@ impl Lines {
             section: match section.from {
                 Place::Client => 0,
                 Place::Probe(rank) => rank + 1,
-                Place::Server => self.probes.len(),
+                Place::Server => probes.len(),
             },
-            from: name(section.from, &self.probes, order),
-            to: name(section.to, &self.probes, order),
+            from: name(section.from, probes, order),
+            to: name(section.to, probes, order),
             rtt_ns: section.rtt.map(|time| time.0),
             rtt_server_side_ns: exact(section.server_side),
             rtt_client_side_ns: exact(section.client_side),

@@ -86,13 +86,16 @@ impl SectionsArgs {
             )));
         }
         let given = Given::of(&self)?;
+        output.spare(&given.read(), &Vec::from_iter(self.csv.as_deref()))?;
         let mut source = given.open(self.last)?;
-        let probes = source.probes(&self.order)?;
-        let mut lines = Lines::open(output.json, self.csv.as_deref(), &probes)?;
-        let mut outcome = Outcome::new(probes, !self.order.is_empty(), self.by);
+        let mut outcome = Outcome::new(!self.order.is_empty(), self.by);
+        let mut lines;
         if self.follow {
-            follow::follow(&mut source, &mut outcome, &mut lines, output.json)?;
+            lines = Lines::open(output.json, self.csv.as_deref())?;
+            follow::follow(&mut source, &self.order, &mut outcome, &mut lines, output.json)?;
         } else {
+            outcome.be_of(&source.probes(&self.order)?);
+            lines = Lines::open(output.json, self.csv.as_deref())?;
             outcome.learn_order(&mut source)?;
             outcome.hear_all(&mut source, &mut lines)?;
         }

@@ -3,6 +3,7 @@
 use super::By;
 use super::lines::Lines;
 use super::source::Source;
+use crate::figure::counted;
 use anyhow::Result;
 use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
@@ -30,18 +31,30 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(probes: Vec<String>, pinned: bool, by: Option<By>) -> Self {
+    /// Of no probes yet.
+    pub(super) fn new(pinned: bool, by: Option<By>) -> Self {
         Self {
             by,
-            order: Order::pinned((0..probes.len()).collect()),
+            order: Order::pinned(Vec::new()),
             pinned,
-            votes: Votes::new(probes.len()),
+            votes: Votes::new(0),
             connections: 0,
             nat: NatCounts::default(),
             sections: BTreeMap::new(),
             groups: BTreeMap::new(),
-            probes,
+            probes: Vec::new(),
         }
+    }
+
+    /// It is of these probes, in this order until another is learned; before anything is told of others. Returns whether
+    /// that is new.
+    pub(super) fn be_of(&mut self, probes: &[String]) -> bool {
+        let is_new = self.probes != probes;
+        if is_new {
+            self.probes = probes.to_vec();
+            self.order = Order::pinned((0..probes.len()).collect());
+        }
+        is_new
     }
 
     pub(super) const fn order(&self) -> &Order {
@@ -129,7 +142,7 @@ impl Outcome {
                 let group = group(by, connection, &section);
                 self.groups.entry((section.from, section.to, group)).or_default().add(&section);
             }
-            lines.take(connection, &section, &self.order)?;
+            lines.take(connection, &section, &self.probes, &self.order)?;
         }
         Ok(())
     }
@@ -164,15 +177,15 @@ impl Outcome {
     /// What is to be known of the whole: the order and how sure it is, what was joined and what was not.
     pub(super) fn account(&self, remarks: &[String]) -> String {
         let names: Vec<&str> = self.order.probes().iter().map(|probe| self.probes[*probe].as_str()).collect();
-        let sure = match (self.pinned, self.order.sure()) {
+        let sure = match (self.pinned, self.order.sure().zip(self.order.voters())) {
             (true, _) => "as given".to_owned(),
             (_, None) => "a guess: no connection tells some of them apart; say --order".to_owned(),
-            (_, Some(sure)) => {
+            (_, Some((sure, voters))) => {
                 let doubt = if sure < 0.9 { "; doubtful: say --order" } else { "" };
-                let voters = self.votes.connections();
                 format!(
-                    "{:.1} % of {voters} connections agree, for the pair with the least{doubt}",
-                    sure * 100.0
+                    "{:.1} % of {} agree, for the pair with the least{doubt}",
+                    sure * 100.0,
+                    counted(voters, "connection")
                 )
             }
         };
@@ -182,25 +195,26 @@ impl Outcome {
             text.push('\n');
         };
         line(format!(
-            "{} connections, {} of them joined by their sequence numbers alone (NAT)",
-            self.connections, self.nat.joined
+            "{}, {} of them joined by their sequence numbers alone (NAT)",
+            counted(self.connections, "connection"),
+            self.nat.joined
         ));
         if self.nat.refused > 0 {
             line(format!(
-                "{} times such a match was refused: one place saw the same numbers more than once",
-                self.nat.refused
+                "such a match was refused {}: one place saw the same numbers more than once",
+                counted(self.nat.refused, "time")
             ));
         }
         if self.nat.crowded > 0 {
             line(format!(
-                "{} connections that not every place saw gave way to others before a match could come",
-                self.nat.crowded
+                "{} that not every place saw gave way to others before a match could come",
+                counted(self.nat.crowded, "connection")
             ));
         }
         let wrong: u64 =
             self.sections.values().map(|(summary, _)| summary.count(SectionQuality::Inconsistent)).sum();
         if wrong > 0 {
-            line(format!("{wrong} sections of connections are inconsistent: negative, and told as they are"));
+            line(format!("inconsistent: {} below 0, told as measured", counted(wrong, "value")));
         }
         remarks.iter().cloned().for_each(line);
         text

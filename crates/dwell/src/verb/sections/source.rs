@@ -1,6 +1,7 @@
 //! Where connections come from.
 
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use anyhow::{Result, anyhow, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
@@ -20,6 +21,8 @@ pub(super) struct Source {
     kind: Kind,
     /// The probes that are asked; a sight names its probe by the place in this list.
     asked: Vec<String>,
+    /// Probes that came too late to be asked.
+    newcomers: Vec<String>,
     remarks: Vec<String>,
 }
 
@@ -34,23 +37,34 @@ impl Source {
         connections: Vec<Connection>,
         remarks: Vec<String>,
     ) -> Self {
-        Self { kind: Kind::Captures { names, connections }, asked: Vec::new(), remarks }
+        Self {
+            kind: Kind::Captures { names, connections },
+            asked: Vec::new(),
+            newcomers: Vec::new(),
+            remarks,
+        }
     }
 
     pub(super) fn store(store: Box<dyn Store>, last: Option<u32>) -> Self {
-        Self { kind: Kind::Store { store, last }, asked: Vec::new(), remarks: Vec::new() }
+        Self {
+            kind: Kind::Store { store, last },
+            asked: Vec::new(),
+            newcomers: Vec::new(),
+            remarks: Vec::new(),
+        }
     }
 
-    /// The probes that are asked: these, or all that there are.
-    pub(super) fn probes(&mut self, order: &[String]) -> Result<Vec<String>> {
-        let there: Vec<String> = match &mut self.kind {
-            Kind::Captures { names, .. } => names.clone(),
+    /// The probes that have sent something by now.
+    fn there(&mut self) -> Result<Vec<String>> {
+        Ok(match &mut self.kind {
+            Kind::Captures { names, .. } => sorted(names),
             Kind::Store { store, .. } => store.accounts()?.into_keys().collect(),
-        };
+        })
+    }
+
+    /// Asks these probes, or all that there are. Says what is missing where that makes no section.
+    pub(super) fn ask(&mut self, order: &[String]) -> Result<Option<String>> {
         for (place, name) in order.iter().enumerate() {
-            if !there.contains(name) {
-                bail!(bad_argument(anyhow!("there is no probe {name:?}; there are {}", there.join(", "))));
-            }
             if order[..place].contains(name) {
                 bail!(bad_argument(anyhow!("{name} is in the order twice")));
             }
@@ -58,12 +72,39 @@ impl Source {
         if let [only] = order {
             bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
         }
-        self.asked = if order.is_empty() { there } else { order.to_vec() };
-        match self.asked.len() {
-            0 => bail!("no probe has sent anything yet"),
-            1 => bail!("only {} has sent anything: one place has no sections", self.asked[0]),
-            _ => Ok(self.asked.clone()),
+        let there = self.there()?;
+        if let Some(name) = order.iter().find(|name| !there.contains(name)) {
+            let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+            return Ok(Some(format!("there is no probe {name:?}; there are {there}")));
         }
+        self.asked = if order.is_empty() { there } else { order.to_vec() };
+        Ok(match &self.asked[..] {
+            [] => Some("no probe has sent anything yet".to_owned()),
+            [only] => Some(format!("only {only} has sent anything: one place has no sections")),
+            _ => None,
+        })
+    }
+
+    /// The same, where they cannot be waited for.
+    pub(super) fn probes(&mut self, order: &[String]) -> Result<Vec<String>> {
+        match self.ask(order)? {
+            None => Ok(self.asked.clone()),
+            Some(why) if order.is_empty() => bail!(why),
+            Some(why) => bail!(bad_argument(anyhow!(why))),
+        }
+    }
+
+    /// The probes that are asked.
+    pub(super) fn asked(&self) -> &[String] {
+        &self.asked
+    }
+
+    /// Notes which probes have sent something since all were asked, and hands out those, each once.
+    pub(super) fn newcomers(&mut self) -> Result<Vec<String>> {
+        let mut new = self.there()?;
+        new.retain(|name| !self.asked.contains(name) && !self.newcomers.contains(name));
+        self.newcomers.extend_from_slice(&new);
+        Ok(new)
     }
 
     /// From now on, only what was first seen within so many seconds, if nobody asked for another time.
@@ -79,7 +120,8 @@ impl Source {
         let span = span(*last);
         let accounts = store.accounts()?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
-        Ok(asked.flat_map(|(name, account)| missing(name, account, span)).collect())
+        let missing = asked.flat_map(|(name, account)| missing(name, account, span));
+        Ok(missing.chain(self.newcomers.iter().map(|name| late(name))).collect())
     }
 
     /// Whether it hands out what was first seen earlier before what was first seen later.
@@ -110,6 +152,20 @@ impl Source {
     }
 }
 
+/// What is said of a probe that came too late.
+pub(super) fn late(name: &str) -> String {
+    format!(
+        "{name} began to send when sections had been told without it, and is left out; begin anew to have it in"
+    )
+}
+
+/// By name, as those of a warehouse are: what nothing tells is the same in whichever order they are given.
+fn sorted(names: &[String]) -> Vec<String> {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names
+}
+
 /// The last so many seconds, or all of time.
 fn span(last: Option<u32>) -> Span {
     let from = |seconds: u32| now() - Nanos::from_secs(seconds.into());
@@ -122,8 +178,9 @@ const MINUTES: usize = 10;
 /// What a probe did not send: records that it gave up, and what its kernel dropped before it saw it, in a span.
 fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let given_up = account.given_up.iter();
-    let mut told: Vec<String> =
-        given_up.map(|(reason, count)| format!("{name} gave up {count} records: {reason}")).collect();
+    let mut told: Vec<String> = given_up
+        .map(|(reason, count)| format!("{name} gave up {}: {reason}", counted(*count, "record")))
+        .collect();
     // The minute in which the span begins lies in it too.
     let from = Minute::of(span.from);
     let dropped = account.dropped.iter().filter(|(minute, _)| **minute >= from);
@@ -136,8 +193,8 @@ fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     }));
     if !more.is_empty() {
         let packets = more.iter().fold(0u64, |sum, (_, packets)| sum.saturating_add(*packets));
-        let minutes = more.len();
-        told.push(format!("{name} missed packets in {minutes} more minutes: the kernel dropped {packets}"));
+        let minutes = counted(more.len() as u64, "more minute");
+        told.push(format!("{name} missed packets in {minutes}: the kernel dropped {packets}"));
     }
     told
 }

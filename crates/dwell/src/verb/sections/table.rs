@@ -4,21 +4,13 @@ use super::outcome::Outcome;
 use crate::figure::share;
 use crate::screen::{paint, table};
 use dwell_core::Nanos;
-use dwell_core::inside::Differences;
+use dwell_core::inside::{Differences, grouped};
 use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality, Summary};
 use std::fmt::Write as _;
 
-const HEADS: [&str; 9] = [
-    "section",
-    "connections",
-    "values",
-    "p50",
-    "p95",
-    "p99",
-    "server side p50",
-    "client side p50",
-    "difference p50",
-];
+/// A terminal of 80 columns has room for them, also behind a network: what the two estimates say stands in a table of its own.
+const HEADS: [&str; 6] = ["section", "connections", "values", "p50", "p95", "p99"];
+const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "difference"];
 
 impl Outcome {
     /// The table, the groups below it, and the sentence.
@@ -28,6 +20,17 @@ impl Outcome {
             rows.add_row(self.row(*from, *to, summary));
         }
         let mut text = format!("{}\n", rows.trim_fmt());
+        let mut rows = table(&ESTIMATES);
+        for ((from, to), (summary, _)) in self.sections.iter().filter(|((from, to), _)| is_inner(*from, *to))
+        {
+            let sides = [&summary.server_side, &summary.client_side, &summary.consistency];
+            rows.add_row(
+                std::iter::once(self.section(*from, *to)).chain(sides.map(|times| told(times, 0.5))),
+            );
+        }
+        if !rows.is_empty() {
+            let _ = writeln!(text, "{}", rows.trim_fmt());
+        }
         for ((from, to), (summary, _)) in &self.sections {
             let others: Vec<String> = summary
                 .qualities
@@ -51,20 +54,18 @@ impl Outcome {
         text
     }
 
-    fn row(&self, from: Place, to: Place, summary: &Summary) -> Vec<String> {
-        let told = |times: &Differences, share| {
-            times.quantile(share).map_or_else(|| "-".to_owned(), |time: Nanos| time.to_string())
-        };
-        vec![
-            format!("{} to {}", self.name(from), self.name(to)),
-            summary.connections().to_string(),
-            summary.rtt.count().to_string(),
+    fn section(&self, from: Place, to: Place) -> String {
+        format!("{} to {}", self.name(from), self.name(to))
+    }
+
+    fn row(&self, from: Place, to: Place, summary: &Summary) -> [String; HEADS.len()] {
+        [
+            self.section(from, to),
+            grouped(summary.connections()),
+            grouped(summary.rtt.count()),
             told(&summary.rtt, 0.5),
             told(&summary.rtt, 0.95),
             told(&summary.rtt, 0.99),
-            told(&summary.server_side, 0.5),
-            told(&summary.client_side, 0.5),
-            told(&summary.consistency, 0.5),
         ]
     }
 
@@ -77,7 +78,7 @@ impl Outcome {
         };
         let blame = match self.blame() {
             Ok(blame) => blame,
-            Err(why) => return format!("No section stands out: {}", told(why, name)),
+            Err(why) => return format!("No section stands out: {}", why_none(why, name)),
         };
         let part = |part: Option<f64>, what: &str, of: [Nanos; 2]| {
             part.map(|part| format!("{} of the {what} ({} of {})", share(part), of[0], of[1]))
@@ -96,8 +97,17 @@ impl Outcome {
     }
 }
 
+/// Between two probes: the sections at the ends have one estimate.
+fn is_inner(from: Place, to: Place) -> bool {
+    from != Place::Client && to != Place::Server
+}
+
+fn told(times: &Differences, share: f64) -> String {
+    times.quantile(share).map_or_else(|| "-".to_owned(), |time| time.to_string())
+}
+
 /// Why no section is to blame.
-fn told(why: NoBlame, name: impl Fn(usize) -> String) -> String {
+fn why_none(why: NoBlame, name: impl Fn(usize) -> String) -> String {
     let reach = |reach: Reach| {
         let [low, high] = reach.interval;
         format!("p95 of {} {} ({low} to {high})", name(reach.section), reach.value)
@@ -108,7 +118,7 @@ fn told(why: NoBlame, name: impl Fn(usize) -> String) -> String {
             format!("{} is below 0 at the median; the places contradict each other", name(section))
         }
         NoBlame::NoTime => "none takes any time".to_owned(),
-        NoBlame::TooFew(section, count) => format!("{count} connections of {} are too few", name(section)),
+        NoBlame::TooFew(section, count) => format!("{} has too few connections, {count}", name(section)),
         NoBlame::Alike(most, next) => format!("{}, {}: chance may part them", reach(most), reach(next)),
         NoBlame::Close(most, next) => format!("{}, {}: not a quarter apart", reach(most), reach(next)),
     }

@@ -18,7 +18,7 @@ use dwell_core::throughput::report;
 use dwell_core::throughput::udpst::capacity;
 use dwell_core::{Bytes, Direction, Nanos};
 use dwell_store::{Ask, Record};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tell::Measured;
 
 /// Measure what TCP connections, or IP itself, carry to a host or from it, and what holds them back
@@ -123,6 +123,9 @@ const VERB: &str = "throughput";
 impl ThroughputArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         given::check(&self, output).map_err(bad_argument)?;
+        let secret = self.secret.as_deref();
+        output
+            .spare(&[Some(Path::new(&self.host)), secret].into_iter().flatten().collect::<Vec<_>>(), &[])?;
         match self.method {
             ThroughputMethod::Tcp => tell::tell(&tcp::measure(&self, output)?, output),
             ThroughputMethod::Udpst => udpst::tell(&udpst::measure(&self, output)?, output),

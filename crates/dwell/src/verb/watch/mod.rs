@@ -25,7 +25,7 @@ use dwell_core::tcp::{Limits, Observed};
 use dwell_store::warehouse::{Batch, WarehouseError};
 use given::Given;
 use output::{Scraped, ShipArgs, Targets};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use taken::Figures;
 
 /// Tell the round-trip times of TCP connections that pass here, each half by itself
@@ -113,6 +113,10 @@ fn probe(text: &str) -> Result<String, WarehouseError> {
     Batch::check_name(text).map(|()| text.to_owned())
 }
 
+fn paths(files: &[PathBuf]) -> Vec<&Path> {
+    files.iter().map(PathBuf::as_path).collect()
+}
+
 /// What came of a run.
 struct Told {
     probe: String,
@@ -127,6 +131,7 @@ impl WatchArgs {
                 "`dwell watch` keeps no record; keep the packets (tcpdump -w FILE), and watch them again"
             )));
         }
+        self.ship.check()?;
         let given = Given::of(&self.what).map_err(bad_argument)?;
         if let (Given::Files(_), true) = (&given, self.asks_for_live()) {
             let only = "--seconds, --promiscuous, --hardware-stamps and --cores are for an interface, not for captures";
@@ -146,7 +151,8 @@ impl WatchArgs {
             continuous: self.continuous,
         };
         let captures = if let Given::Files(files) = &given { &files[..] } else { &[] };
-        targets.spare(captures, output.plot.as_deref()).map_err(bad_argument)?;
+        let written = targets.written().map_err(bad_argument)?;
+        output.spare(&paths(captures), &paths(&written))?;
         let (figures, account) = match &given {
             Given::Interface(name) => wire::watch(name, &self, &targets)?,
             Given::Files(files) => files::watch(files, self.observed(), &targets)?,

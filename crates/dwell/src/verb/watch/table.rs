@@ -4,6 +4,8 @@ use super::account::Account;
 use super::row::Sure;
 use super::taken::Figures;
 use super::throughout::Throughout;
+use crate::captures::skipped;
+use crate::figure::counted;
 use crate::screen;
 use dwell_core::Nanos;
 use dwell_core::inside::{Distribution, grouped};
@@ -19,7 +21,7 @@ const LISTED: usize = 10;
 
 /// The whole of it.
 pub(super) fn text(probe: &str, all: &Figures, colour: bool) -> String {
-    let head = format!("{} TCP handshakes seen at {probe}", grouped(all.handshakes.handshakes()));
+    let head = format!("{} seen at {probe}", counted(all.handshakes.handshakes(), "TCP handshake"));
     format!("{}\n{}", screen::paint(&head, 1, colour), figures(all))
 }
 
@@ -73,7 +75,7 @@ fn handshakes(summary: &Summary) -> String {
     }
     let _ = writeln!(text, "\n{}", listed.trim_fmt());
     if networks.len() > LISTED {
-        let _ = writeln!(text, "{} networks more", grouped((networks.len() - LISTED) as u64));
+        let _ = writeln!(text, "{} more", counted((networks.len() - LISTED) as u64, "network"));
     }
     text
 }
@@ -111,10 +113,6 @@ pub(super) fn connection(handshake: &Handshake) -> String {
 /// What became of the packets, by reason; always, also when all is well.
 pub(super) fn account(account: &Account) -> String {
     let packets: u64 = account.seen.iter().map(|seen| seen.packets).sum();
-    let skipped = account
-        .seen
-        .iter()
-        .fold(Default::default(), |sum: dwell_core::tcp::dissect::Tally, seen| sum.with(&seen.skipped));
     let mut text = String::new();
     if let Some(live) = &account.live {
         let _ = writeln!(text, "{} in {:.1} s", kernel(&live.counts), live.seconds);
@@ -125,14 +123,9 @@ pub(super) fn account(account: &Account) -> String {
             let _ = writeln!(text, "ended early: {why}");
         }
     }
-    let skipped: Vec<String> =
-        skipped.iter().map(|(reason, count)| format!("{} {reason}", grouped(count))).collect();
-    let skipped = if skipped.is_empty() {
-        "none skipped".to_owned()
-    } else {
-        format!("skipped: {}", skipped.join(", "))
-    };
-    let _ = writeln!(text, "{} packets looked at, {skipped}", grouped(packets));
+    let skipped =
+        skipped(&account.seen).map_or_else(|| "none skipped".to_owned(), |told| format!("skipped: {told}"));
+    let _ = writeln!(text, "{} looked at, {skipped}", counted(packets, "packet"));
     let _ = writeln!(text, "out of the ordinary: {}", odd(account.seen.iter().map(|seen| seen.counts)));
     if let Some(told) = samples(&account.seen) {
         let _ = writeln!(text, "throughout connections: {told}");
@@ -146,12 +139,12 @@ pub(super) fn account(account: &Account) -> String {
 /// What became of the samples throughout connections, if those were asked for.
 fn samples(seen: &[Seen]) -> Option<String> {
     let all: Vec<Samples> = seen.iter().filter_map(|seen| seen.samples).collect();
-    let sum = |of: fn(&Samples) -> u64| grouped(all.iter().map(of).sum());
+    let sum = |of: fn(&Samples) -> u64, what| counted(all.iter().map(of).sum(), what);
     (!all.is_empty()).then(|| {
         format!(
-            "{} samples; {} flows forgotten for others",
-            sum(|all| all.samples),
-            sum(|all| all.forgotten_flows)
+            "{}; {} forgotten for others",
+            sum(|all| all.samples, "sample"),
+            sum(|all| all.forgotten_flows, "flow")
         )
     })
 }
@@ -169,7 +162,7 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
     });
     let full = match counts.freezes {
         0 => String::new(),
-        times => format!(" (the ring was full {} times)", grouped(times)),
+        times => format!(" (the ring was full {})", counted(times, "time")),
     };
     let unstamped = if counts.unstamped == 0 {
         String::new()

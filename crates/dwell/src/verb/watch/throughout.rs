@@ -5,7 +5,7 @@ use dwell_core::Nanos;
 use dwell_core::inside::Distribution;
 use dwell_core::tcp::continuous::{By, End, RoundTrips};
 use serde::Serialize;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Those of one interval to one end of a connection, as every output tells them.
 #[derive(Serialize)]
@@ -26,6 +26,23 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
+    /// Of no interval: for the names of its columns.
+    pub(super) const NONE: Self = Self {
+        probe: "",
+        to: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        to_port: 0,
+        other: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        other_port: 0,
+        end: None,
+        by: By::Timestamps,
+        t_from_ns: 0,
+        t_until_ns: 0,
+        least_ns: None,
+        mean_ns: 0,
+        quality: Sure::Unknown,
+        samples: 0,
+    };
+
     pub(super) fn of(probe: &'a str, told: &RoundTrips) -> Self {
         let RoundTrips { from, until, to, end, other, by, least, mean, samples } = *told;
         Self {

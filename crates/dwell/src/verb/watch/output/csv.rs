@@ -3,6 +3,7 @@
 use super::super::row::Row;
 use super::super::throughout;
 use super::{Output, beside};
+use crate::table_file::create;
 use anyhow::{Context, Result};
 use csv::Writer;
 use dwell_core::tcp::Handshake;
@@ -19,7 +20,7 @@ pub(super) struct Tables {
 }
 
 /// The columns: those of JSON, with lists spread out.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Line<'a> {
     probe: &'a str,
     client: String,
@@ -35,6 +36,7 @@ struct Line<'a> {
     quality: &'static str,
     /// With blanks between them.
     flags: String,
+    ending: &'static str,
     t_first_ns: i64,
     syns: u16,
     syn_acks: u16,
@@ -47,15 +49,13 @@ struct Line<'a> {
     client_half_candidate_2_ns: Option<i64>,
 }
 
-fn create(file: &Path) -> Result<Writer<File>> {
-    Ok(Writer::from_writer(File::create(file)?))
-}
-
 impl Tables {
     pub(super) fn create(file: &Path, probe: &str, continuous: bool) -> Result<Self> {
-        let handshakes = create(file)?;
-        let second =
-            || beside(file).and_then(|file| create(&file).with_context(|| file.display().to_string()));
+        let handshakes = create(file, Line::default())?;
+        let second = || {
+            let file = beside(file)?;
+            create(&file, throughout::Line::NONE).with_context(|| file.display().to_string())
+        };
         let round_trips = continuous.then(second).transpose()?;
         Ok(Self { probe: probe.to_owned(), handshakes, round_trips })
     }
@@ -80,6 +80,7 @@ impl Output for Tables {
             rtt_ns: row.rtt_ns,
             quality: row.quality.name(),
             flags: flags.join(" "),
+            ending: row.ending.name(),
             t_first_ns: row.t_first_ns,
             syns: row.syns,
             syn_acks: row.syn_acks,

@@ -93,7 +93,10 @@ impl Outputs {
         }
         for (protocol, to) in [(Protocol::Ipfix, &targets.ipfix), (Protocol::Netflow, &targets.netflow)] {
             if let Some(to) = to {
-                all.add(format!("cannot send flows to {to}"), flows::Exporter::to(to, protocol, probe))?;
+                all.add(
+                    format!("cannot send flows to {to}"),
+                    flows::Exporter::to(to, protocol, probe, targets.live),
+                )?;
             }
         }
         if let Some(opened) = targets.ship.open(probe, targets.live, targets.json)? {

@@ -3,10 +3,10 @@
 use super::Output;
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dwell_core::tcp::Handshake;
-use dwell_net::{Origin, clock};
+use dwell_net::{Origin, clock, interfaces};
 use dwell_serve::{Report, Shipper, ShipperConfig, WarehouseAddress};
 use dwell_store::warehouse::Minute;
 use std::env;
@@ -42,6 +42,21 @@ pub(in crate::verb::watch) struct ShipArgs {
 }
 
 impl ShipArgs {
+    /// Refuses what cannot be meant, before anything is opened.
+    pub(in crate::verb::watch) fn check(&self) -> Result<()> {
+        if self.to.is_none() && self.identity.is_given() {
+            bail!(bad_argument(anyhow!("--identity is for --to: nothing else of `dwell watch` has a key")));
+        }
+        if let Some(Origin::Interface(name)) = &self.from {
+            let there: Vec<String> = interfaces()?.into_iter().map(|(name, _)| name).collect();
+            if !there.contains(name) {
+                let there = there.join(", ");
+                bail!(bad_argument(anyhow!("--from {name}: there is no such interface; there are {there}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Begins to ship, if that was asked for. `live`: whoever gives the records cannot wait.
     pub(super) fn open(&self, probe: &str, live: bool, json: bool) -> Result<Option<Shipping>> {
         let Some(to) = self.to.clone() else { return Ok(None) };

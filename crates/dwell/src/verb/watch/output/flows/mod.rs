@@ -10,13 +10,17 @@ mod template;
 
 use super::super::throughout::Figure;
 use super::Output;
+use crate::figure::counted;
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
+use dwell_core::inside::grouped;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Ending, Endpoint, Handshake};
 use sha2::{Digest as _, Sha256};
+use std::io;
 use std::net::{IpAddr, UdpSocket};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub(super) use template::Protocol;
 use template::{Template, Told};
 
@@ -37,9 +41,19 @@ pub(in crate::verb::watch) fn collector(text: &str) -> Result<String, &'static s
     is_one.then(|| text.to_owned()).ok_or("not a host and a port, as 192.0.2.1:4739")
 }
 
+/// From one message to the next at least, where they come out of a file and could all go at once: UDP knows no congestion
+/// (RFC 7011, section 10.3), and a collector's socket holds some hundred of them. 10 Mb/s.
+const APART: Duration = Duration::from_millis(1);
+
 /// Sends flows.
 pub(super) struct Exporter {
     socket: UdpSocket,
+    to: String,
+    /// When the next may go; `None`: they come no faster than connections pass.
+    due: Option<Instant>,
+    /// Messages that could not be sent, and why the last of them.
+    unsent: u32,
+    refusal: Option<io::Error>,
     protocol: Protocol,
     probe: Vec<u8>,
     domain: u32,
@@ -52,7 +66,7 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    pub(super) fn to(to: &str, protocol: Protocol, probe: &str) -> Result<Self> {
+    pub(super) fn to(to: &str, protocol: Protocol, probe: &str, live: bool) -> Result<Self> {
         let connect = |local: &str| {
             let socket = UdpSocket::bind(local)?;
             socket.connect(to).map(|()| socket)
@@ -64,6 +78,10 @@ impl Exporter {
         let name = &probe[..(0..=probe.len().min(LONGEST_NAME)).rev().find(ends).unwrap_or(0)];
         Ok(Self {
             socket,
+            to: to.to_owned(),
+            due: (!live).then(Instant::now),
+            unsent: 0,
+            refusal: None,
             protocol,
             probe: name.as_bytes().to_vec(),
             domain,
@@ -100,9 +118,26 @@ impl Exporter {
         message.extend(self.domain.to_be_bytes());
         message.extend(set);
         self.messages = self.messages.wrapping_add(1);
-        // A collector that is not there is no failure of the measurement: by UDP nobody would know.
-        let _ = self.socket.send(&message);
+        self.wait();
+        let sent = self.socket.send(&message).map(|_| ());
+        self.note(sent);
         Ok(())
+    }
+
+    /// Until the next message may go.
+    fn wait(&mut self) {
+        if let Some(due) = &mut self.due {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            *due = Instant::now() + APART;
+        }
+    }
+
+    /// A collector that is not there is no failure of the measurement; that nobody takes its flows is told.
+    fn note(&mut self, sent: io::Result<()>) {
+        if let Err(error) = sent {
+            self.unsent += 1;
+            self.refusal = Some(error);
+        }
     }
 
     fn send_templates(&mut self) -> Result<()> {
@@ -226,6 +261,14 @@ impl Output for Exporter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.send_held()
+        self.send_held()?;
+        // Of the last message only this tells that nobody takes it.
+        let last = self.socket.take_error()?.map_or(Ok(()), Err);
+        self.note(last);
+        if let Some(refusal) = &self.refusal {
+            let (unsent, all) = (grouped(self.unsent.into()), counted(self.messages.into(), "message"));
+            eprintln!("of {all} with flows {unsent} did not reach {}: {refusal}", self.to);
+        }
+        Ok(())
     }
 }

@@ -20,6 +20,7 @@ pub(super) const SCHEMA: &str = "message handshake {
   optional int64 rtt_ns;
   required binary quality (STRING);
   required binary flags (STRING);
+  required binary ending (STRING);
   required int64 t_first_ns;
   required int32 syns;
   required int32 syn_acks;
@@ -49,6 +50,7 @@ pub(super) fn write(probe: &str, rows: &[Handshake], group: &mut Group<'_>) -> R
     group.optional(rows().map(|row| row.rtt_ns))?;
     group.text(rows().map(|row| row.quality.name().to_owned()))?;
     group.text(rows().map(|row| row.flags.iter().map(Flag::name).collect::<Vec<_>>().join(" ")))?;
+    group.text(rows().map(|row| row.ending.name().to_owned()))?;
     group.long(rows().map(|row| row.t_first_ns))?;
     group.small(rows().map(|row| row.syns.into()))?;
     group.small(rows().map(|row| row.syn_acks.into()))?;

@@ -1,0 +1,74 @@
+//! No file that is written overwrites one that is read.
+
+use crate::failure::bad_argument;
+use anyhow::{Result, anyhow, bail};
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+
+/// Refuses to write over what is read, a file or a folder with all that is in it, or over another file that is written.
+pub(crate) fn spare(read: &[&Path], written: &[&Path]) -> Result<()> {
+    let mut taken: Vec<PathBuf> = read.iter().map(|file| real(file)).collect();
+    for file in written {
+        if file.as_os_str() == "-" {
+            bail!(bad_argument(anyhow!("- is standard output, where no file goes; ./- would be a file")));
+        }
+        // A device takes what several give.
+        if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+            continue;
+        }
+        let place = real(file);
+        if taken.iter().any(|taken| place.starts_with(taken)) {
+            bail!(bad_argument(anyhow!("{} would be overwritten; give another name", file.display())));
+        }
+        taken.push(place);
+    }
+    Ok(())
+}
+
+/// Where a file is or will be, by whatever name.
+fn real(file: &Path) -> PathBuf {
+    let whole = fs::canonicalize(file);
+    let beside = || {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(fs::canonicalize(folder).ok()?.join(file.file_name()?))
+    };
+    whole.ok().or_else(beside).or_else(|| absolute(file).ok()).unwrap_or_else(|| file.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_read_or_written_is_not_written_over_by_whatever_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("store")).expect("made");
+        fs::write(at("store/day.sqlite"), "").expect("written");
+        fs::write(at("a.pcap"), "").expect("written");
+        symlink(at("a.pcap"), at("link.csv")).expect("linked");
+        symlink(at("store"), at("way")).expect("linked");
+        let told = |read: &str, written: &[&str]| {
+            let written: Vec<PathBuf> = written.iter().map(|name| at(name)).collect();
+            let written: Vec<&Path> = written.iter().map(PathBuf::as_path).collect();
+            spare(&[&at(read)], &written).map_err(|error| error.to_string())
+        };
+        for (read, written) in [
+            ("a.pcap", &["a.pcap"][..]),
+            ("a.pcap", &["link.csv"]),
+            ("a.pcap", &["store/../a.pcap"]),
+            ("store", &["store/day.sqlite"]),
+            ("way", &["store/new.csv"]),
+            ("store", &["way/new.csv"]),
+            ("a.pcap", &["new", "store/../new"]),
+        ] {
+            let told = told(read, written).expect_err(read);
+            assert!(told.contains("would be overwritten"), "{read} {written:?}: {told}");
+        }
+        assert_eq!(told("a.pcap", &["a.csv", "b.csv", "store/c.csv"]), Ok(()));
+        let device = Path::new("/dev/null");
+        spare(&[], &[device, device]).expect("a device takes all");
+        assert!(spare(&[], &[Path::new("-")]).is_err());
+    }
+}
