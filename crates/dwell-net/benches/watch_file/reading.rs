@@ -66,7 +66,7 @@ impl<T> Taken<T> {
 pub(super) fn handshakes(path: &Path) {
     let own = rounds(|| observe(path, Observed::new(Limits::default())));
     let floor = rounds(|| touch(path));
-    let (seen, exact) = own.last;
+    let (seen, exact) = &own.last;
     assert_eq!(seen.packets, floor.last, "both must have read the same");
     let each = own.median() * 1e9 / seen.packets as f64;
     println!(
@@ -83,7 +83,7 @@ pub(super) fn continuous(path: &Path) {
     let throughout =
         || Observed::new(Limits::default()).throughout(FlowLimits::default(), Nanos::from_secs(10));
     let own = rounds(|| observe(path, throughout()));
-    let (seen, _) = own.last;
+    let (seen, _) = &own.last;
     let samples = seen.samples.expect("asked for").samples;
     let rates = own.rates(seen.packets);
     println!("  continuous: {rates}; {samples} samples; memory at most {:.1} MB", own.megabytes);
