@@ -117,10 +117,10 @@ impl SparedRuns {
         }
         let bits = occupied(size);
         if let (Some(fall), Some(line)) = (fallen, bucket.line()) {
-            // Where sizes agree it is no bucket that small packets pass several at a time: those of others are in all that fell.
+            // Where sizes agree it may be others' small packets, which are in each of its gaps, or a bucket of a few packets that others fill too.
             if bucket.is_link(&line) && !self.is_doubted() {
-                let why = "a long train came slower from its beginning on, as others' packets hold it up";
-                return report.limited(Limit::Link, why);
+                let why = "a long train came slower from its beginning on: others' small packets hold it up, or a token bucket of a packet or two";
+                return as_slow_as(report, bits * 1e9, line.own.high).limited(Limit::Unstable, why);
             }
             if bucket.is_link(&line) {
                 let why = "a long train came from its beginning on at a rate that smaller packets passed, for of these several pass at once";
@@ -167,18 +167,20 @@ impl SparedRuns {
         if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && !self.are_small_spared()) {
             let why = "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets \
                        are in all of these, in step";
-            return in_all(report, occupied(size) * 1e9 / whole.each, why);
+            return in_all(report, bits * 1e9 / whole.each, why);
         }
-        let report =
-            if limit == Limit::Unstable { as_slow_as(report, occupied(size) * 1e9, *whole) } else { report };
+        let report = match whole.filter(|_| limit == Limit::Unstable) {
+            Some(whole) => as_slow_as(report, bits * 1e9, whole.each),
+            None => report,
+        };
         report.limited(limit, why)
     }
 }
 
-/// Where what held a long train up is not known, a link may carry as little as came through of it.
-fn as_slow_as(report: Report, bits: f64, whole: Option<Whole>) -> Report {
-    match (report.finding(Quantity::NarrowLinkCapacity), whole) {
-        (Finding::Value { value, low, high, unit }, Some(Whole { each, .. })) => {
+/// Where what held a long train up is not known, a link may carry as little as a packet of so many bits every `each` nanoseconds.
+fn as_slow_as(report: Report, bits: f64, each: f64) -> Report {
+    match report.finding(Quantity::NarrowLinkCapacity) {
+        Finding::Value { value, low, high, unit } => {
             let low = low.min(bits / each);
             report.with(Quantity::NarrowLinkCapacity, Finding::value(value, low, high, unit))
         }
