@@ -20,8 +20,10 @@ enum {
 	/* Bytes before the network header: Ethernet's, and two tags that some drivers leave in place. */
 	LINK = 22,
 	QUOTE = 20,
-	/* Of a datagram: its header, and of QUIC the first byte and the version. */
-	QUIC = 8 + 5,
+	/* Of a datagram of QUIC: its header and all of a handshake's packets, for what they are stands at the head of each; of
+	 * others what tells them from copies of each other. */
+	QUIC_LONG = 8 + 1500,
+	QUIC_SHORT = 8 + 32,
 	TUNNELLED = 256,
 	SLOTS = 1 << 20,
 	/* Segments of the client that pass after each SYN and SYN/ACK. */
@@ -128,6 +130,14 @@ static __always_inline bool opens(struct __sk_buff *skb, u32 at)
 	return (kind == 0x80 && version == 1) || (kind == 0x90 && version == 0x6b3343cf);
 }
 
+/* Whether a packet of QUIC belongs to a handshake. */
+static __always_inline bool is_long(struct __sk_buff *skb, u32 at)
+{
+	u8 first;
+
+	return load(skb, at + 8, &first, 1) && first & 0x80;
+}
+
 /* Whether the datagram is of a flow that an Initial packet opened. */
 static __always_inline bool of_quic(struct __sk_buff *skb, const struct inner *inner)
 {
@@ -165,7 +175,7 @@ int pass(struct __sk_buff *skb)
 	else if (found == TUNNEL)
 		keep = TUNNELLED;
 	else if (found == DATAGRAM && throughout && of_quic(skb, &inner))
-		keep = LINK + inner.at + QUIC;
+		keep = LINK + inner.at + (is_long(skb, inner.at) ? QUIC_LONG : QUIC_SHORT);
 
 	struct counts *counts = bpf_map_lookup_elem(&counted, &core);
 	if (counts) {
