@@ -158,16 +158,6 @@ impl Interface {
         Ok(u64::from(mtu.unsigned_abs()))
     }
 
-    /// Sets the largest IP packet that it sends.
-    ///
-    /// # Errors
-    /// When that is not permitted, or the interface cannot.
-    pub fn set_mtu(&self, mtu: u64) -> io::Result<()> {
-        let mut request = self.request();
-        request.ifr_ifru.ifru_mtu = i32::try_from(mtu).map_err(io::Error::other)?;
-        self.ioctl(libc::SIOCSIFMTU as libc::Ioctl, &mut request)
-    }
-
     /// Makes the NIC stamp all packets, if it can, and if it stamps none yet: a running PTP daemon's choice is left
     /// alone.
     ///

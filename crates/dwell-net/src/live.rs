@@ -11,7 +11,6 @@ use dwell_core::{
     Bytes, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Passage, Path, PathFacts,
 };
 use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// To which agent, and as whom.
@@ -120,12 +119,6 @@ impl LivePath {
             idle_before_probe: idle.get(idle.len() / 2).copied(),
             notes: notes.map(|(name, text)| (name.to_owned(), text)).into(),
         }
-    }
-
-    /// The agent's address.
-    #[must_use]
-    pub const fn far_address(&self) -> SocketAddr {
-        self.link.address
     }
 
     fn note_idle(&mut self, passages: &[Passage]) {

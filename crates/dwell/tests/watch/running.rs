@@ -48,15 +48,13 @@ fn capabilities(child: &Child) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// Waits until the command has given its privileges back: then it watches.
+/// Waits until the command has given its privileges back: what passes from then on is kept in its rings.
 pub(crate) fn wait_until_it_watches(child: &Child) {
     let until = Instant::now() + PATIENCE;
     while capabilities(child).is_some_and(|mask| !mask.trim_matches('0').is_empty()) {
         assert!(Instant::now() < until, "it keeps its privileges");
         thread::sleep(Duration::from_millis(5));
     }
-    // The readers start after that.
-    thread::sleep(Duration::from_millis(300));
 }
 
 pub(crate) fn end(child: Child) -> Output {

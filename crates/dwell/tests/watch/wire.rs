@@ -113,8 +113,7 @@ fn without_a_filter_in_the_kernel_the_same_is_seen_and_it_says_so() {
             eprintln!("left out: setpriv is not installed");
             return;
         };
-        // It begins as another program, with all privileges still.
-        thread::sleep(Duration::from_millis(500));
+        // It begins as another program, which has privileges still, too.
         wait_until_it_watches(&child);
         connect(&listener);
         let output = end(child);
