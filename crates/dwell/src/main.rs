@@ -8,6 +8,7 @@ mod figure;
 mod hops;
 mod identity;
 mod picture;
+mod prometheus;
 mod run;
 mod screen;
 mod secret;

@@ -384,3 +384,25 @@ fn the_order_is_the_same_in_whichever_order_captures_are_given() {
         assert!(told.contains(order), "{given:?}: {told}");
     }
 }
+
+#[test]
+fn prometheus_has_a_histogram_of_each_section_and_network() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    let here = folder.path();
+    let output = dwell(here, &["sections", "alpha.pcap", "beta.pcap", "--prometheus", "a.prom"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = fs::read_to_string(here.join("a.prom")).expect("a page");
+    for (from, to, seconds) in [("client", "alpha", 0.1), ("alpha", "beta", 0.2), ("beta", "server", 0.5)] {
+        let labels = format!("{{from=\"{from}\",to=\"{to}\",network=\"192.0.2.0/24\"}}");
+        let told = |what: &str| -> f64 {
+            let name = format!("dwell_section_rtt_seconds_{what}{labels} ");
+            let line = page.lines().find_map(|line| line.strip_prefix(&name));
+            line.unwrap_or_else(|| panic!("{name} in {page}")).parse().expect("a number")
+        };
+        // A hundred connections of so many milliseconds each.
+        assert!(told("count") == 100.0 && (told("sum") - seconds).abs() < 1e-3, "{page}");
+    }
+    let output = dwell(here, &["sections", "alpha.pcap", "beta.pcap", "--prometheus", "a.txt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}

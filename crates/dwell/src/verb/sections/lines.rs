@@ -1,7 +1,9 @@
-//! One line for each connection and section: JSON on standard output, CSV in a file.
+//! What each connection and section is told as: a line of JSON on standard output, one of CSV in a file, a count in a histogram.
 
-use super::outcome::name;
+use super::histograms::Histograms;
+use super::outcome::{name, network};
 use crate::failure::bad_argument;
+use crate::prometheus::Scraped;
 use crate::table_file;
 use anyhow::{Context, Result};
 use dwell_core::tcp::section::{Connection, Estimate, Order, Place, Section};
@@ -15,6 +17,7 @@ use std::path::Path;
 pub(super) struct Lines {
     json: Option<BufWriter<Stdout>>,
     csv: Option<csv::Writer<File>>,
+    histograms: Option<Histograms>,
 }
 
 /// The keys of `dwell sections --json`.
@@ -40,14 +43,18 @@ struct Line<'a> {
 }
 
 impl Lines {
-    pub(super) fn open(json: bool, csv: Option<&Path>) -> Result<Self> {
+    pub(super) fn open(json: bool, csv: Option<&Path>, scraped: Option<&Scraped>) -> Result<Self> {
         let create = |file: &Path| {
             let made = table_file::create(file, Line::default());
             made.with_context(|| format!("cannot write {}", file.display())).map_err(bad_argument)
         };
+        let show = |scraped: &Scraped| {
+            Histograms::open(scraped).with_context(|| scraped.fails()).map_err(bad_argument)
+        };
         Ok(Self {
             json: json.then(|| BufWriter::with_capacity(1 << 16, io::stdout())),
             csv: csv.map(create).transpose()?,
+            histograms: scraped.map(show).transpose()?,
         })
     }
 
@@ -58,6 +65,10 @@ impl Lines {
         probes: &[String],
         order: &Order,
     ) -> Result<()> {
+        let [from, to] = [section.from, section.to].map(|place| name(place, probes, order));
+        if let (Some(histograms), Some(time)) = (&mut self.histograms, section.measured()) {
+            histograms.add([from, to], network(connection, section), time);
+        }
         if self.json.is_none() && self.csv.is_none() {
             return Ok(());
         }
@@ -77,8 +88,8 @@ impl Lines {
                 Place::Probe(rank) => rank + 1,
                 Place::Server => probes.len(),
             },
-            from: name(section.from, probes, order),
-            to: name(section.to, probes, order),
+            from,
+            to,
             rtt_ns: section.rtt.map(|time| time.0),
             rtt_server_side_ns: exact(section.server_side),
             rtt_client_side_ns: exact(section.client_side),
@@ -103,12 +114,16 @@ impl Lines {
         if let Some(csv) = &mut self.csv {
             csv.flush()?;
         }
+        if let Some(histograms) = &mut self.histograms {
+            histograms.flush()?;
+        }
         let flushed = self.json.as_mut().map_or(Ok(()), io::Write::flush);
         self.unless_gone(flushed)
     }
 
     pub(super) fn finish(mut self) -> Result<()> {
-        self.flush()
+        self.flush()?;
+        self.histograms.as_mut().map_or(Ok(()), Histograms::finish)
     }
 
     /// A reader that went away, such as `head`, is no error.

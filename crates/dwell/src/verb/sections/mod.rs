@@ -3,6 +3,7 @@
 mod files;
 mod follow;
 mod given;
+mod histograms;
 mod lines;
 mod outcome;
 mod panels;
@@ -12,6 +13,7 @@ mod table;
 use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::picture::Picture;
+use crate::prometheus::Scraped;
 use crate::screen::{coloured, print};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -35,7 +37,8 @@ use std::path::PathBuf;
   dwell sections in=a.pcap.gz out=b.pcap.zst    with names of their own
   dwell sections --store /var/lib/dwell         what the probes of a warehouse saw
   dwell sections --store DIR --order a,b,c --by minute
-  dwell sections --store http://h1:8123,h2:8123/dwell?cluster=two --follow")]
+  dwell sections --store http://h1:8123,h2:8123/dwell?cluster=two --follow
+  dwell sections --store DIR --follow --prometheus 127.0.0.1:9464  histograms by section and network")]
 pub(crate) struct SectionsArgs {
     /// Captures, each of another place, which is named by the file or by what stands before `=`
     #[arg(value_name = "[NAME=]FILE", conflicts_with_all = ["store", "follow", "last"], required_unless_present = "store")]
@@ -60,6 +63,11 @@ pub(crate) struct SectionsArgs {
     /// Write a line of CSV for each connection and section
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+
+    /// Serve histograms by section and network (/24, /48) to Prometheus, at http://ADDRESS/metrics, or write them to a file (*.prom) of
+    /// its textfile collector
+    #[arg(long, value_name = "ADDRESS|FILE")]
+    prometheus: Option<Scraped>,
 
     /// Go on each second with what is new in the warehouse
     ///
@@ -86,16 +94,18 @@ impl SectionsArgs {
             )));
         }
         let given = Given::of(&self)?;
-        output.spare(&given.read(), &Vec::from_iter(self.csv.as_deref()))?;
+        let scraped = self.prometheus.as_ref();
+        let written = self.csv.as_deref().into_iter().chain(scraped.and_then(Scraped::file));
+        output.spare(&given.read(), &Vec::from_iter(written))?;
         let mut source = given.open(self.last)?;
         let mut outcome = Outcome::new(!self.order.is_empty(), self.by);
         let mut lines;
         if self.follow {
-            lines = Lines::open(output.json, self.csv.as_deref())?;
+            lines = Lines::open(output.json, self.csv.as_deref(), scraped)?;
             follow::follow(&mut source, &self.order, &mut outcome, &mut lines, output.json)?;
         } else {
             outcome.be_of(&source.probes(&self.order)?);
-            lines = Lines::open(output.json, self.csv.as_deref())?;
+            lines = Lines::open(output.json, self.csv.as_deref(), scraped)?;
             outcome.learn_order(&mut source)?;
             outcome.hear_all(&mut source, &mut lines)?;
         }

@@ -12,6 +12,7 @@ use dwell_core::tcp::section::{
 };
 use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 /// So many connections are enough to tell the order of the probes by.
@@ -236,6 +237,14 @@ impl Outcome {
     }
 }
 
+/// An address of the network that a section is told by: the client's for the section next to it, the server's for all others.
+pub(super) const fn network(connection: &Connection, section: &Section) -> IpAddr {
+    match section.from {
+        Place::Client => connection.ends.client.address,
+        _ => connection.ends.server.address,
+    }
+}
+
 /// A place's name, in this order of these probes.
 pub(super) fn name<'a>(place: Place, probes: &'a [String], order: &Order) -> &'a str {
     match place {
@@ -247,8 +256,7 @@ pub(super) fn name<'a>(place: Place, probes: &'a [String], order: &Order) -> &'a
 
 fn group(by: By, connection: &Connection, section: &Section) -> String {
     match by {
-        By::Prefix if section.from == Place::Client => Prefix::of(connection.ends.client.address).to_string(),
-        By::Prefix => Prefix::of(connection.ends.server.address).to_string(),
+        By::Prefix => Prefix::of(network(connection, section)).to_string(),
         By::Minute => Minute::of(connection.first_at).to_string(),
     }
 }

@@ -15,6 +15,7 @@ mod wire;
 use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::picture::Picture;
+use crate::prometheus::Scraped;
 use crate::screen::{coloured, print};
 use account::Account;
 use anyhow::{Result, anyhow, bail};
@@ -24,7 +25,7 @@ use dwell_core::tcp::continuous::FlowLimits;
 use dwell_core::tcp::{Limits, Observed};
 use dwell_store::warehouse::{Batch, WarehouseError};
 use given::Given;
-use output::{Scraped, ShipArgs, Targets};
+use output::{ShipArgs, Targets};
 use std::path::{Path, PathBuf};
 use taken::Figures;
 

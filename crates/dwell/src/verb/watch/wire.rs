@@ -43,10 +43,11 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
         RingError::NoInterface(_) | RingError::UnknownLink { .. } => bad_argument(error),
         other => other.into(),
     })?;
-    drop_privileges().context("cannot give privileges back")?;
-    let mut taken = Taken::by(Outputs::open(targets)?);
+    // Whoever sees the privileges gone may interrupt it, and is told what passed by then.
     let ends = Ends::new(args.seconds, None, None, Some(interface))?;
     let mut run = ends.begin(true)?;
+    drop_privileges().context("cannot give privileges back")?;
+    let mut taken = Taken::by(Outputs::open(targets)?);
 
     let show = !targets.json && io::stdout().is_terminal();
     let mut live = show.then(Live::open).transpose()?;

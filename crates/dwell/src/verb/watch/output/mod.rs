@@ -8,13 +8,13 @@ mod places;
 mod prometheus;
 mod ship;
 
+use crate::prometheus::Scraped;
 use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use flows::Protocol;
 pub(super) use flows::collector;
 use places::beside;
-pub(super) use prometheus::Scraped;
 pub(super) use ship::ShipArgs;
 use std::path::{Path, PathBuf};
 
@@ -85,11 +85,7 @@ impl Outputs {
             all.add(cannot_write(file), parquet::Files::create(file, probe, continuous))?;
         }
         if let Some(scraped) = &targets.prometheus {
-            let fails = match scraped {
-                Scraped::At(address) => format!("cannot serve at {address}"),
-                Scraped::In(file) => cannot_write(file),
-            };
-            all.add(fails, prometheus::Histograms::open(scraped, probe, continuous))?;
+            all.add(scraped.fails(), prometheus::Histograms::open(scraped, probe, continuous))?;
         }
         for (protocol, to) in [(Protocol::Ipfix, &targets.ipfix), (Protocol::Netflow, &targets.netflow)] {
             if let Some(to) = to {

@@ -1,6 +1,7 @@
 //! Which files are written.
 
-use super::{Scraped, Targets};
+use super::Targets;
+use crate::prometheus::Scraped;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
@@ -25,9 +26,7 @@ impl Targets {
                 written.push(beside(file)?);
             }
         }
-        if let Some(Scraped::In(file)) = &self.prometheus {
-            written.push(file.clone());
-        }
+        written.extend(self.prometheus.iter().filter_map(Scraped::file).map(Path::to_owned));
         Ok(written)
     }
 }
