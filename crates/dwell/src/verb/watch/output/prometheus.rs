@@ -13,7 +13,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use std::net::IpAddr;
 
-/// Which network a span is of; `other` beyond the first [`MOST_PREFIXES`].
+/// Which network a span is of; `other` beyond those that there is room for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Network {
     probe: String,
