@@ -307,7 +307,9 @@ fn on_a_slow_and_busy_link_it_takes_no_minute() {
         let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
         // A fleet that has begun is sent to its end.
         assert!(effort.span < Nanos::from_secs(40), "{}", effort.span);
-        let free = method.report().finding(Quantity::AvailableBandwidth);
+        let report = method.report();
+        let free = report.finding(Quantity::AvailableBandwidth);
         assert!(free.holds(1e6) != Some(false), "seed {seed}: {free:?}");
+        assert!(!report.warnings.is_empty(), "seed {seed}: not all was asked, and nothing says so");
     }
 }

@@ -83,6 +83,12 @@ impl Busy {
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why)).limited(limit, why);
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+        if self.is_cut_short {
+            report.warnings.push(format!(
+                "it took {} by then, and not all was asked that would show another loaded link, or tell more closely what is free",
+                self.sending.span
+            ));
+        }
         // On a link that is loaded its queue may be what drops them, and those that came through tell of it all the same.
         if self.is_lossy() && line.share.high < IDLE {
             let why = "a quarter of the trains or more lost packets, at no steady rate, though those that came through met next to nothing: what drops them is not known";

@@ -84,6 +84,8 @@ pub struct Busy {
     planned: Option<usize>,
     again: bool,
     deep: Deep,
+    /// More was to be asked when it took too long.
+    is_cut_short: bool,
     /// Of the long trains at what seems free, where there were any.
     bucket: Option<Bucket>,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
@@ -109,6 +111,7 @@ impl Busy {
             planned: None,
             again: false,
             deep: Deep::default(),
+            is_cut_short: false,
             bucket: None,
             lost: 0,
             disordered: 0,

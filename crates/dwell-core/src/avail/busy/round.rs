@@ -83,6 +83,8 @@ impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
         if self.sending.span >= LONGEST_OF_ALL && self.samples.line().is_some() {
+            // What would have been asked counts as sent, so another is asked for it.
+            self.is_cut_short = self.clone().course().1.is_some();
             return (Round::Over, None);
         }
         match self.course() {

@@ -146,7 +146,7 @@ impl SparedRuns {
             return report;
         }
         let sent = format!("{} at that rate", Bytes(size.0 * *packets as u64));
-        let losing = || format!("of {all} packets at that rate {lost} were lost, at no steady rate");
+        let losing = || format!("of {all} packets of long trains {lost} were lost, at no steady rate");
         let (limit, why) = if bucket.is_lossy() {
             // Where so many are lost, what the others come at says nothing of who else is there.
             (Limit::Unstable, losing())

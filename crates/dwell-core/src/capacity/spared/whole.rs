@@ -32,7 +32,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Of packets of `size` that were sent `gap` nanoseconds apart.
+    /// Of packets of `size` that were to be sent `gap` nanoseconds apart: where the sender was later than that, nobody held them up.
     pub(super) fn of(passed: &[Passed], gap: f64, size: Bytes) -> Option<Self> {
         let (first, last) = (passed.first()?, passed.last()?);
         let each = (last.came - first.came) / passed.len().checked_sub(1).filter(|gaps| *gaps > 0)? as f64;
@@ -40,16 +40,19 @@ impl Whole {
         let whole = stretches.filter(|part| part[STRETCH].number - part[0].number == STRETCH);
         // What others took of the link in each, in bits, if it carries what the train was sent at.
         let bits = occupied(size) / gap;
-        let others: Vec<f64> =
-            whole.map(|part| (part[STRETCH].came - part[0].came - gap * STRETCH as f64) * bits).collect();
-        let unparted =
-            passed.windows(2).filter(|two| two[1].came - two[0].came <= gap * (1.0 + SHORT)).count();
+        let sent =
+            |from: &Passed, to: &Passed| (to.sent - from.sent).max(gap * (to.number - from.number) as f64);
+        let longer = |part: &[Passed]| part[STRETCH].came - part[0].came - sent(&part[0], &part[STRETCH]);
+        let others: Vec<f64> = whole.map(|part| longer(part) * bits).collect();
+        let is_short = |two: &&[Passed]| two[1].came - two[0].came <= sent(&two[0], &two[1]) * (1.0 + SHORT);
+        let unparted = passed.windows(2).filter(is_short).count();
         let is_parted = (unparted as f64) < UNPARTED * passed.len() as f64;
         let is_even = mean(&others).zip(standard_deviation(&others)).is_some_and(|(mean, deviation)| {
             let by_chance = (mean * occupied(ETHERNET_MIN)).max(0.0).sqrt();
             others.len() >= FEWEST && deviation < IN_STEP * by_chance
         });
-        Some(Self { each, is_held_up: each > gap * (1.0 + SLOWER) && is_parted, is_even })
+        let is_slower = last.came - first.came > sent(first, last) * (1.0 + SLOWER);
+        Some(Self { each, is_held_up: is_slower && is_parted, is_even })
     }
 }
 
@@ -84,6 +87,11 @@ mod tests {
         let random = came(|_| (0..35).filter(|_| chance.below(10) == 0).count() as f64 * small);
         assert!(random.is_held_up && !random.is_even, "{random:?}");
         assert!(!came(|_| 0.0).is_held_up);
+        // A sender that is as late with each.
+        let late: Vec<Passed> = (0..200)
+            .map(|number| Passed { number, sent: 1.2 * GAP * number as f64, came: 1.2 * GAP * number as f64 })
+            .collect();
+        assert!(!Whole::of(&late, GAP, SIZE).unwrap().is_held_up);
         // One packet in three gaps, as large as ours.
         assert!(!came(|number| if number % 3 == 0 { GAP } else { 0.0 }).is_held_up);
     }
