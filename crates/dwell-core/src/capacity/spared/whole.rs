@@ -44,14 +44,20 @@ impl Whole {
             |from: &Passed, to: &Passed| (to.sent - from.sent).max(gap * (to.number - from.number) as f64);
         let longer = |part: &[Passed]| part[STRETCH].came - part[0].came - sent(&part[0], &part[STRETCH]);
         let others: Vec<f64> = whole.map(|part| longer(part) * bits).collect();
-        let is_short = |two: &&[Passed]| two[1].came - two[0].came <= sent(&two[0], &two[1]) * (1.0 + SHORT);
+        // Where one was lost the gap is of another's making.
+        let is_short = |two: &&[Passed]| {
+            let next = two[1].number == two[0].number + 1;
+            next && two[1].came - two[0].came <= sent(&two[0], &two[1]) * (1.0 + SHORT)
+        };
         let unparted = passed.windows(2).filter(is_short).count();
         let is_parted = (unparted as f64) < UNPARTED * passed.len() as f64;
         let is_even = mean(&others).zip(standard_deviation(&others)).is_some_and(|(mean, deviation)| {
             let by_chance = (mean * occupied(ETHERNET_MIN)).max(0.0).sqrt();
             others.len() >= FEWEST && deviation < IN_STEP * by_chance
         });
-        let is_slower = last.came - first.came > sent(first, last) * (1.0 + SLOWER);
+        // What was lost did not come either.
+        let asked = sent(first, last) / (last.number - first.number).max(1) as f64;
+        let is_slower = each > asked * (1.0 + SLOWER);
         Some(Self { each, is_held_up: is_slower && is_parted, is_even })
     }
 }
