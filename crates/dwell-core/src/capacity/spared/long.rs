@@ -25,6 +25,9 @@ const FEWEST: usize = 40;
 const FILLING: Nanos = Nanos::from_millis(500);
 const OVER: Nanos = Nanos::from_millis(4_800);
 
+/// One packet in so many is much to lose.
+const MUCH: usize = 20;
+
 /// What long trains showed.
 #[derive(Clone, Debug)]
 pub(super) struct Long {
@@ -162,11 +165,19 @@ impl SparedRuns {
             (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
-        // Of what was lost in it nobody can say whether it would have come as evenly as the rest.
-        let is_in_all = |whole: &Whole| whole.is_held_up && (whole.is_even || *lost > 0 && !self.sure());
+        // Of what was lost in it nobody can say whether it would have come as evenly as the rest, nor, where much was, as late.
+        let is_doubted = *lost > 0 && !self.sure();
+        let is_in_all = |whole: &Whole| match whole.is_held_up {
+            true => whole.is_even || is_doubted,
+            false => is_doubted && lost * MUCH > *all,
+        };
         if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && !self.are_small_spared()) {
-            let why = "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets \
-                       are in all of these, in step";
+            let why = if whole.is_held_up {
+                "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets are in all \
+                 of these, in step"
+            } else {
+                "of long trains at that rate many packets were lost, and not all sizes agree on it: others' packets may be in all of these"
+            };
             return in_all(report, bits * 1e9 / whole.each, why);
         }
         let report = match whole.filter(|_| limit == Limit::Unstable) {

@@ -111,7 +111,7 @@ impl SparedRuns {
         let agreeing = |slope: f64| -> Vec<Bytes> {
             alone.iter().filter(|(_, one)| (one / slope - 1.0).abs() < SURE).map(|(size, _)| *size).collect()
         };
-        let faster = alone.iter().map(|(_, slope)| *slope).filter(|slope| *slope < all * (1.0 - SURE));
+        let faster = alone.iter().map(|(_, slope)| *slope).filter(|slope| *slope < all * (1.0 - AGREE));
         let fastest = faster.filter(|slope| agreeing(*slope).len() >= AGREEING).reduce(f64::min)?;
         Some(agreeing(fastest))
     }
