@@ -80,10 +80,17 @@ impl HopLab {
             "lab".to_owned(),
             format!("links by Dwell's forwarder, routers by this kernel; {}", self.cores),
         );
-        let late: u64 = self.carriers.iter().map(|carrier| carrier.watch.tally().late).sum();
-        let carried: u64 = self.carriers.iter().map(|carrier| carrier.watch.tally().carried).sum();
+        let (carried, late) = self.carried();
         here.notes.insert("frames".to_owned(), format!("{carried} carried, {late} more than 20 us late"));
         here
+    }
+
+    /// How many frames were carried so far, and how many of them left more than 20 us late: where those are many, the
+    /// links had not the rates that were asked for.
+    #[must_use]
+    pub fn carried(&self) -> (u64, u64) {
+        let tallies = self.carriers.iter().map(|carrier| carrier.watch.tally());
+        tallies.fold((0, 0), |(carried, late), tally| (carried + tally.carried, late + tally.late))
     }
 }
 

@@ -7,8 +7,14 @@ use dwell_lab::{HopLab, LabError, LabOptions};
 use dwell_sim::Scenario;
 use std::sync::{Mutex, PoisonError};
 
+/// What was found, and the share of the frames that the lab carried late.
+struct Look {
+    joined: Joined,
+    late: f64,
+}
+
 /// A look at a path of these links; `None` where the system refuses namespaces.
-fn walk(links: &str, ipv6: bool, patience: Nanos) -> Option<Joined> {
+fn walk(links: &str, ipv6: bool, patience: Nanos) -> Option<Look> {
     // A lab's threads are busy at real-time priority: one at a time.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -24,19 +30,31 @@ fn walk(links: &str, ipv6: bool, patience: Nanos) -> Option<Joined> {
     run(&mut walk, &mut lab, |_| ()).unwrap();
     let joined = walk.joined();
     println!("{:?}\n{joined:#?}", lab.circumstances().notes);
-    Some(joined)
+    let (carried, late) = lab.carried();
+    Some(Look { joined, late: late as f64 / carried as f64 })
 }
 
-/// A look in which some volleys to each hop got through undisturbed; on a loaded machine a short one may have none, and
-/// only one of the usual patience has enough of them.
+/// The lab's links had the rates that were asked for where it carried no more than this share of its frames late. The best
+/// 3 of 32 volleys to a hop are told from, and each of two packets and two answers crosses two of the lab's carriers: of
+/// those 8 crossings none may be late in 3 of 32, which are 9 at the mean at this share, and 4 at half as much again.
+const MOSTLY_IN_TIME: f64 = 0.15;
+
+/// A look in which some volleys to each hop got through undisturbed, by a lab that had the rates; on a loaded machine a
+/// short one may have none, and only one of the usual patience has enough of them.
 fn walk_undisturbed(links: &str, ipv6: bool) -> Option<Joined> {
+    let mut late = Vec::new();
     for patience in [Nanos::from_secs(6), Nanos::from_secs(12), Walk::PATIENCE, Walk::PATIENCE] {
-        let joined = walk(links, ipv6, patience)?;
-        if joined.hops.iter().all(|hop| hop.segment_capacity.estimate().is_some()) {
-            return Some(joined);
+        let look = walk(links, ipv6, patience)?;
+        late.push(look.late);
+        let is_told = look.joined.hops.iter().all(|hop| hop.segment_capacity.estimate().is_some());
+        if is_told && look.late <= MOSTLY_IN_TIME {
+            return Some(look.joined);
         }
     }
-    panic!("four looks, and segment was disturbed in each");
+    let in_time = late.iter().filter(|late| **late <= MOSTLY_IN_TIME).count();
+    assert_eq!(in_time, 0, "looks that the lab carried in time, and segment was disturbed in each: {late:?}");
+    eprintln!("not judged: the machine carried none of four looks in time: {late:?}");
+    None
 }
 
 fn links(rates: &[u32]) -> String {
@@ -83,7 +101,8 @@ fn ipv6_is_no_different() {
 #[test]
 fn linux_own_limit_is_found() {
     let limited = "[[links]]\nrate = '20 Mb/s'\nnode = { router = { every = '1 s' } }\n";
-    let Some(joined) = walk(&format!("{limited}{}", links(&[20])), false, Nanos::from_secs(4)) else {
+    let Some(Look { joined, .. }) = walk(&format!("{limited}{}", links(&[20])), false, Nanos::from_secs(4))
+    else {
         return;
     };
     let limit = at(&joined, 1).limit.expect("one message a second");

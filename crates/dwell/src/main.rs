@@ -2,6 +2,7 @@
 
 mod captures;
 mod cli;
+mod columns;
 mod counted;
 mod failure;
 mod figure;

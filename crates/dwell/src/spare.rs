@@ -3,6 +3,7 @@
 use crate::failure::bad_argument;
 use anyhow::{Result, anyhow, bail};
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf, absolute};
 
 /// Refuses to write over what is read, a file or a folder with all that is in it, or over another file that is written.
@@ -17,7 +18,7 @@ pub(crate) fn spare(read: &[&Path], written: &[&Path]) -> Result<()> {
             continue;
         }
         let place = real(file);
-        if taken.iter().any(|taken| place.starts_with(taken)) {
+        if taken.iter().any(|taken| place.starts_with(taken) || is_one(&place, taken)) {
             bail!(bad_argument(anyhow!("{} would be overwritten; give another name", file.display())));
         }
         taken.push(place);
@@ -35,6 +36,14 @@ fn real(file: &Path) -> PathBuf {
     whole.ok().or_else(beside).or_else(|| absolute(file).ok()).unwrap_or_else(|| file.to_owned())
 }
 
+/// Whether two names are links to one file.
+fn is_one(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    file(one)
+        .zip(file(other))
+        .is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +57,7 @@ mod tests {
         fs::write(at("store/day.sqlite"), "").expect("written");
         fs::write(at("a.pcap"), "").expect("written");
         symlink(at("a.pcap"), at("link.csv")).expect("linked");
+        fs::hard_link(at("a.pcap"), at("other.csv")).expect("linked");
         symlink(at("store"), at("way")).expect("linked");
         let told = |read: &str, written: &[&str]| {
             let written: Vec<PathBuf> = written.iter().map(|name| at(name)).collect();
@@ -57,6 +67,8 @@ mod tests {
         for (read, written) in [
             ("a.pcap", &["a.pcap"][..]),
             ("a.pcap", &["link.csv"]),
+            ("a.pcap", &["other.csv"]),
+            ("store", &["a.pcap", "other.csv"]),
             ("a.pcap", &["store/../a.pcap"]),
             ("store", &["store/day.sqlite"]),
             ("way", &["store/new.csv"]),

@@ -5,6 +5,7 @@ use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
 use dwell_store::warehouse::{Batch, Minute, Sqlite, Store as _};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,7 +86,9 @@ fn two_captures_make_three_sections() {
     let folder = tempfile::tempdir().expect("a folder");
     captures(folder.path(), 1);
     // Given in the wrong order: it is told by the connections.
-    let output = dwell(folder.path(), &["sections", "beta.pcap", "alpha.pcap", "--json", "--csv", "all.csv"]);
+    let asked =
+        ["sections", "beta.pcap", "alpha.pcap", "--json", "--csv", "all.csv", "--parquet", "all.parquet"];
+    let output = dwell(folder.path(), &asked);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines = lines(&output);
     assert_eq!(lines.len(), 300);
@@ -111,6 +114,18 @@ fn two_captures_make_three_sections() {
     assert!(csv.starts_with(
         "client,client_port,server,server_port,isn_client,isn_server,t_first_ns,section,from,to,"
     ));
+    // Columns are what JSON says, null included.
+    let reader =
+        SerializedFileReader::new(fs::File::open(folder.path().join("all.parquet")).expect("a file"));
+    let reader = reader.expect("Parquet");
+    let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), lines.len());
+    for (line, row) in lines.iter().zip(&rows) {
+        let columns: BTreeMap<String, String> =
+            row.get_column_iter().map(|(name, field)| (name.clone(), field.to_string())).collect();
+        let line = line.as_object().expect("an object").iter();
+        assert_eq!(columns, line.map(|(name, value)| (name.clone(), value.to_string())).collect());
+    }
 }
 
 #[test]
@@ -338,6 +353,7 @@ fn nothing_that_is_read_is_written_over() {
     let kept = ["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read"));
     let cases: [&[&str]; 8] = [
         &["sections", "alpha.pcap", "beta.svg", "--csv", "alpha.pcap"],
+        &["sections", "alpha.pcap", "beta.svg", "--parquet", "alpha.pcap"],
         &["sections", "a=alpha.pcap", "beta.svg", "--csv", "./alpha.pcap"],
         &["sections", "alpha.pcap", "beta.svg", "--plot", "beta.svg"],
         &["sections", "alpha.pcap", "beta.svg", "--csv", "new.svg", "--plot", "new.svg"],

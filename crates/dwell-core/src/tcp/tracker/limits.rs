@@ -5,7 +5,7 @@ use crate::unit::Nanos;
 /// How much a tracker keeps, and for how long.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Handshakes in progress at most, of 256 bytes each. Of those just finished as many are known at least, of 37 to 75
+    /// Handshakes in progress at most, of 256 bytes each. Of those just finished as many are known, of 48 to 84
     /// bytes each, and twice as many SYNs or more that had to give way, of 24 bytes each; and for each 64 to 128 bytes of what tells
     /// which flows gave way for good.
     pub handshakes: usize,

@@ -1,14 +1,15 @@
-//! What each connection and section is told as: a line of JSON on standard output, one of CSV in a file, a count in a histogram.
+//! What each connection and section is told as: a line of JSON on standard output, one of CSV in a file, a row of Parquet, a count
+//! in a histogram.
 
 use super::histograms::Histograms;
+use super::line::{self, Line};
 use super::outcome::{name, network};
+use crate::columns::Columns;
 use crate::failure::bad_argument;
 use crate::prometheus::Scraped;
 use crate::table_file;
 use anyhow::{Context, Result};
-use dwell_core::tcp::section::{Connection, Estimate, Order, Place, Section};
-use dwell_core::tcp::{Flag, Flags};
-use serde::Serialize;
+use dwell_core::tcp::section::{Connection, Order, Section};
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write as _};
 use std::path::Path;
@@ -17,43 +18,26 @@ use std::path::Path;
 pub(super) struct Lines {
     json: Option<BufWriter<Stdout>>,
     csv: Option<csv::Writer<File>>,
+    parquet: Option<Columns<Line>>,
     histograms: Option<Histograms>,
 }
 
-/// The keys of `dwell sections --json`.
-#[derive(Default, Serialize)]
-struct Line<'a> {
-    client: String,
-    client_port: u16,
-    server: String,
-    server_port: u16,
-    isn_client: u32,
-    isn_server: u32,
-    t_first_ns: i64,
-    /// Its number from the client on, 0 first; of one that spans several, that of the first of them.
-    section: usize,
-    from: &'a str,
-    to: &'a str,
-    rtt_ns: Option<i64>,
-    rtt_server_side_ns: Option<i64>,
-    rtt_client_side_ns: Option<i64>,
-    consistency_ns: Option<i64>,
-    quality: &'static str,
-    nat: bool,
-}
-
 impl Lines {
-    pub(super) fn open(json: bool, csv: Option<&Path>, scraped: Option<&Scraped>) -> Result<Self> {
-        let create = |file: &Path| {
-            let made = table_file::create(file, Line::default());
-            made.with_context(|| format!("cannot write {}", file.display())).map_err(bad_argument)
-        };
+    pub(super) fn open(
+        json: bool,
+        csv: Option<&Path>,
+        parquet: Option<&Path>,
+        scraped: Option<&Scraped>,
+    ) -> Result<Self> {
+        let create = |file: &Path| made(file, table_file::create(file, Line::default()));
+        let columns = |file: &Path| made(file, Columns::create(file, line::SCHEMA, line::write));
         let show = |scraped: &Scraped| {
             Histograms::open(scraped).with_context(|| scraped.fails()).map_err(bad_argument)
         };
         Ok(Self {
             json: json.then(|| BufWriter::with_capacity(1 << 16, io::stdout())),
             csv: csv.map(create).transpose()?,
+            parquet: parquet.map(columns).transpose()?,
             histograms: scraped.map(show).transpose()?,
         })
     }
@@ -69,34 +53,10 @@ impl Lines {
         if let (Some(histograms), Some(time)) = (&mut self.histograms, section.measured()) {
             histograms.add([from, to], network(connection, section), time);
         }
-        if self.json.is_none() && self.csv.is_none() {
+        if self.json.is_none() && self.csv.is_none() && self.parquet.is_none() {
             return Ok(());
         }
-        let ends = &connection.ends;
-        let exact = |estimate: Estimate| estimate.exact().map(|time| time.0);
-        let flags = connection.sights.iter().fold(Flags::default(), |all, sight| all.with(sight.flags));
-        let line = Line {
-            client: ends.client.address.to_string(),
-            client_port: ends.client.port,
-            server: ends.server.address.to_string(),
-            server_port: ends.server.port,
-            isn_client: ends.isn_client,
-            isn_server: ends.isn_server,
-            t_first_ns: connection.first_at.0,
-            section: match section.from {
-                Place::Client => 0,
-                Place::Probe(rank) => rank + 1,
-                Place::Server => probes.len(),
-            },
-            from,
-            to,
-            rtt_ns: section.rtt.map(|time| time.0),
-            rtt_server_side_ns: exact(section.server_side),
-            rtt_client_side_ns: exact(section.client_side),
-            consistency_ns: section.consistency.map(|time| time.0),
-            quality: section.quality.name(),
-            nat: flags.has(Flag::Nat),
-        };
+        let line = Line::of(connection, section, [from, to], probes.len());
         if let Some(csv) = &mut self.csv {
             csv.serialize(&line)?;
         }
@@ -106,10 +66,10 @@ impl Lines {
             let written = out.write_all(&bytes);
             self.unless_gone(written)?;
         }
-        Ok(())
+        self.parquet.as_mut().map_or(Ok(()), |columns| columns.push(line))
     }
 
-    /// Whatever was taken is to be seen.
+    /// Whatever was taken is to be seen, but for columns: of a few rows they would be none.
     pub(super) fn flush(&mut self) -> Result<()> {
         if let Some(csv) = &mut self.csv {
             csv.flush()?;
@@ -123,6 +83,7 @@ impl Lines {
 
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
+        self.parquet.map_or(Ok(()), Columns::finish)?;
         self.histograms.as_mut().map_or(Ok(()), Histograms::finish)
     }
 
@@ -137,4 +98,9 @@ impl Lines {
             other => Ok(other?),
         }
     }
+}
+
+/// Tells what could not be made.
+fn made<T>(file: &Path, made: Result<T>) -> Result<T> {
+    made.with_context(|| format!("cannot write {}", file.display())).map_err(bad_argument)
 }

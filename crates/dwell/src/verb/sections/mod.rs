@@ -4,6 +4,7 @@ mod files;
 mod follow;
 mod given;
 mod histograms;
+mod line;
 mod lines;
 mod outcome;
 mod panels;
@@ -64,6 +65,10 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
+    /// Write the same columns as Parquet
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+
     /// Serve histograms by section and network (/24, /48) to Prometheus, at http://ADDRESS/metrics, or write them to a file (*.prom) of
     /// its textfile collector
     #[arg(long, value_name = "ADDRESS|FILE")]
@@ -95,17 +100,19 @@ impl SectionsArgs {
         }
         let given = Given::of(&self)?;
         let scraped = self.prometheus.as_ref();
-        let written = self.csv.as_deref().into_iter().chain(scraped.and_then(Scraped::file));
+        let files = [self.csv.as_deref(), self.parquet.as_deref(), scraped.and_then(Scraped::file)];
+        let written = files.into_iter().flatten();
         output.spare(&given.read(), &Vec::from_iter(written))?;
         let mut source = given.open(self.last)?;
         let mut outcome = Outcome::new(!self.order.is_empty(), self.by);
+        let open = || Lines::open(output.json, self.csv.as_deref(), self.parquet.as_deref(), scraped);
         let mut lines;
         if self.follow {
-            lines = Lines::open(output.json, self.csv.as_deref(), scraped)?;
+            lines = open()?;
             follow::follow(&mut source, &self.order, &mut outcome, &mut lines, output.json)?;
         } else {
             outcome.be_of(&source.probes(&self.order)?);
-            lines = Lines::open(output.json, self.csv.as_deref(), scraped)?;
+            lines = open()?;
             outcome.learn_order(&mut source)?;
             outcome.hear_all(&mut source, &mut lines)?;
         }

@@ -1,7 +1,7 @@
 //! The columns of handshakes.
 
 use super::super::super::row::Row;
-use super::Group;
+use crate::columns::Group;
 use anyhow::Result;
 use dwell_core::tcp::{Flag, Handshake};
 

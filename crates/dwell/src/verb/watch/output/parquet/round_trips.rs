@@ -1,7 +1,7 @@
 //! The columns of round trips throughout connections.
 
 use super::super::super::throughout::Line;
-use super::Group;
+use crate::columns::Group;
 use anyhow::Result;
 use dwell_core::tcp::continuous::{End, RoundTrips};
 
