@@ -8,6 +8,7 @@ mod failure;
 mod figure;
 mod hops;
 mod identity;
+mod interrupted;
 mod picture;
 mod prometheus;
 mod run;

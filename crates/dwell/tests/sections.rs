@@ -351,7 +351,7 @@ fn nothing_that_is_read_is_written_over() {
     let day = fs::read_dir(here.join("wh")).expect("a folder").next().expect("a day").expect("read").path();
     let day = day.to_str().expect("text");
     let kept = ["alpha.pcap", "beta.svg", day].map(|file| fs::read(here.join(file)).expect("read"));
-    let cases: [&[&str]; 8] = [
+    let cases: [&[&str]; 9] = [
         &["sections", "alpha.pcap", "beta.svg", "--csv", "alpha.pcap"],
         &["sections", "alpha.pcap", "beta.svg", "--parquet", "alpha.pcap"],
         &["sections", "a=alpha.pcap", "beta.svg", "--csv", "./alpha.pcap"],

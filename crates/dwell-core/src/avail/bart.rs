@@ -7,9 +7,10 @@
 
 use super::chance::share;
 use super::pace::Pace;
-use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
+use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::NORMAL;
 use crate::stats::bootstrap::Indices;
 use crate::stats::quantile::{mean, standard_deviation};
 use crate::train::{Departure, Observation, PathFacts};
@@ -125,7 +126,7 @@ impl Bart {
         else {
             return;
         };
-        let rate = occupied(self.facts.max_size) * 1e9 / sent / around;
+        let rate = rate_at(self.facts.max_size, sent) / around;
         self.lasting = sent * strains.len() as f64;
         // Below what is held to be free a train says nothing of the line.
         if rate > self.line.free() {
@@ -177,7 +178,7 @@ impl Method for Bart {
             let why = "strain does not grow with the rate: the filter has found no line";
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         }
-        let (free, spread) = (self.line.free(), 1.96 * self.line.spread());
+        let (free, spread) = (self.line.free(), NORMAL * self.line.spread());
         let at = |share: f64| (share * around).max(0.0);
         report
             .with(

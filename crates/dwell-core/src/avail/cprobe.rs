@@ -5,7 +5,7 @@
 //! follow from it.
 
 use super::averaged::averaged;
-use super::stream::{occupied, shape, spacings, vantage};
+use super::stream::{rate_at, shape, spacings, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Side, Unit, Vantage};
 use crate::train::{Departure, Observation, PathFacts, Train};
@@ -69,7 +69,7 @@ impl Method for Cprobe {
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        self.rates.push(occupied(size) * 1e9 / came);
+        self.rates.push(rate_at(size, came));
     }
 
     fn report(&self) -> Report {

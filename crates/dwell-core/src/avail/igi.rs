@@ -4,7 +4,7 @@
 //! At the turning point the train is as fast as what is free: its rate there is PTR's answer. IGI computes the competing
 //! traffic from the gaps that grew in that train, and takes it off the bottleneck's capacity.
 
-use super::stream::{bit_rate, occupied, passed, shape, spacings, stream};
+use super::stream::{bit_rate, passed, rate_at, shape, spacings, stream};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -119,14 +119,14 @@ impl Igi {
 
     /// g_B: the gap of packets of this size back to back on the bottleneck, nanoseconds.
     fn bottleneck_gap(&self) -> Option<f64> {
-        let known = self.facts.narrow_link.map(|BitRate(bps)| occupied(self.size()) * 1e9 / bps as f64);
+        let known = self.facts.narrow_link.map(|BitRate(bps)| rate_at(self.size(), bps as f64));
         known.or_else(|| median(&self.bursts)).filter(|gap| *gap > 0.0)
     }
 
     /// The competing traffic by the gaps of a train (equation 4): those that grew over g_B, over all.
     fn competing(&self, observation: &Observation, bottleneck: f64, sent: f64) -> f64 {
         let passed = passed(observation);
-        let capacity = occupied(self.size()) * 1e9 / bottleneck;
+        let capacity = rate_at(self.size(), bottleneck);
         let gaps: Vec<f64> = passed.windows(2).map(|two| two[1].came - two[0].came).collect();
         let grown: f64 =
             gaps.iter().filter(|gap| **gap > sent.max(bottleneck)).map(|gap| gap - bottleneck).sum();
@@ -177,7 +177,7 @@ impl Method for Igi {
                 asked: hold.as_f64(),
                 sent,
                 competing: self.competing(observation, bottleneck, sent),
-                transmission: occupied(size) * 1e9 / came,
+                transmission: rate_at(size, came),
                 lasting: came * (observation.fates.len() - 1) as f64,
             });
         }
@@ -192,13 +192,13 @@ impl Method for Igi {
             };
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
-        let capacity = occupied(self.size()) * 1e9 / bottleneck;
+        let capacity = rate_at(self.size(), bottleneck);
         let available = match self.config.answer {
             Answer::Igi => capacity - turned.competing,
             Answer::Ptr => turned.transmission,
         };
         // Between the train before the turning point and the one after it lies the truth, as far as the method sees.
-        let rate = |gap: f64| occupied(self.size()) * 1e9 / gap;
+        let rate = |gap: f64| rate_at(self.size(), gap);
         let report = report
             .with(Quantity::AveragingTime, Finding::nanos(turned.lasting, turned.lasting, turned.lasting));
         if turned.sent > LATE * turned.asked.max(bottleneck) {

@@ -43,7 +43,7 @@ pub fn offered(observation: &Observation) -> Option<(f64, f64)> {
     let (sent, came) = stream::spacings(observation)?;
     let (size, _) = stream::shape(observation)?;
     let sent = sent.max(1.0);
-    Some((stream::occupied(size) * 1e9 / sent, came / sent))
+    Some((stream::rate_at(size, sent), came / sent))
 }
 
 /// The same of every gap of a train whose packets come ever closer; nothing of a train that was back to back, or of which a packet

@@ -1,6 +1,6 @@
 //! Where to begin: the rate at which a burst arrives lies between what is free and what the narrow link carries.
 
-use super::stream::{occupied, shape, spacings};
+use super::stream::{rate_at, shape, spacings};
 use crate::method::Step;
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
@@ -44,7 +44,7 @@ impl Pace {
             return;
         };
         if observation.fates.len() > 2 {
-            self.rate.get_or_insert(occupied(size) * 1e9 / came);
+            self.rate.get_or_insert(rate_at(size, came));
         }
     }
 }

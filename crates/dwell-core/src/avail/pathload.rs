@@ -6,7 +6,7 @@
 
 use super::pace::Pace;
 use super::search::{Search, Verdict};
-use super::stream::{bit_rate, loss, occupied, passed, shape, spacing, stream};
+use super::stream::{bit_rate, loss, occupied, passed, rate_at, shape, spacing, stream};
 use super::trend::{Trend, trend};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
@@ -207,7 +207,7 @@ impl Method for Pathload {
         self.trends.push(trend(&delays));
         if let [first, .., last] = passed.as_slice() {
             let gaps = (last.number - first.number) as f64;
-            self.left.push(gaps * occupied(size) * 1e9 / last.sent.max(1.0));
+            self.left.push(gaps * rate_at(size, last.sent.max(1.0)));
             self.lasting = self.lasting.max(Nanos::from_f64(last.sent));
         }
     }

@@ -6,7 +6,7 @@
 
 use super::averaged::averaged;
 use super::chance::exponential;
-use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
+use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
@@ -76,7 +76,7 @@ impl Method for Spruce {
         self.sent = true;
         let size = self.facts.max_size;
         let load = (self.config.share * capacity).min(self.config.most.0 as f64);
-        let mean = Nanos::from_f64(2.0 * occupied(size) * 1e9 / load);
+        let mean = Nanos::from_f64(2.0 * rate_at(size, load));
         let mut indices = Indices::new(self.config.seed);
         let train = stream(size, spacing(size, capacity), 2);
         let departure = |_| Departure { pause: exponential(&mut indices, mean), train: train.clone() };

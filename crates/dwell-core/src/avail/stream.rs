@@ -11,7 +11,12 @@ pub(crate) fn occupied(size: Bytes) -> f64 {
 
 /// The spacing at which packets of `size` make `rate`, bits per second.
 pub(crate) fn spacing(size: Bytes, rate: f64) -> Nanos {
-    Nanos::from_f64(occupied(size) * 1e9 / rate)
+    Nanos::from_f64(rate_at(size, rate))
+}
+
+/// The rate, bits per second, that packets of `size` make that are so many nanoseconds apart; at this rate they are as far apart.
+pub(crate) fn rate_at(size: Bytes, apart: f64) -> f64 {
+    occupied(size) * 1e9 / apart
 }
 
 /// `count` packets of `size`, `hold` apart.

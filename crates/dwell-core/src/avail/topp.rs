@@ -4,7 +4,7 @@
 //! whose slope is one over the tight link's capacity, and which leaves 1 at o = A.
 
 use super::pace::Pace;
-use super::stream::{occupied, shape, spacing, spacings, stream, vantage};
+use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::change_point::{Slope, two_regimes};
@@ -70,7 +70,7 @@ impl Topp {
             let count = pairs.len() as f64;
             let sent: f64 = pairs.iter().map(|(sent, _)| sent).sum::<f64>() / count;
             let came: f64 = pairs.iter().map(|(_, came)| came).sum::<f64>() / count;
-            (occupied(self.facts.max_size) * 1e9 / sent, came / sent)
+            (rate_at(self.facts.max_size, sent), came / sent)
         };
         self.pairs.values().map(point).collect()
     }

@@ -1,7 +1,7 @@
 //! Where the rate falls at which a burst arrives: a token bucket is empty there. A shaper lets the rest wait, a policer
 //! drops it.
 
-use crate::avail::stream::{Passed, occupied};
+use crate::avail::stream::{Passed, rate_at};
 use crate::stats::quantile::{mean, median, quantile_of_sorted, sorted};
 use crate::unit::Bytes;
 
@@ -48,7 +48,7 @@ pub(crate) struct Fall {
 impl Fall {
     /// The rate after it, in bits that packets of `size` take of a link in a second.
     pub(crate) fn rate(&self, size: Bytes) -> f64 {
-        occupied(size) * 1e9 / self.after
+        rate_at(size, self.after)
     }
 
     /// What the bucket held, in bytes on the wire: while packets passed, more tokens came.

@@ -24,7 +24,7 @@ pub use pathrate::Pathrate;
 pub use shaper_probe::ShaperProbe;
 pub use spared::SparedRuns;
 
-use crate::avail::stream::{occupied, shape, vantage};
+use crate::avail::stream::{occupied, rate_at, shape, vantage};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::gap;
 use crate::report::{Finding, Unit};
@@ -45,7 +45,7 @@ pub fn rates(observation: &Observation) -> Vec<f64> {
     let Some((size, _)) = shape(observation) else { return Vec::new() };
     let read = vantage(observation);
     let gaps = observation.fates.windows(2).filter_map(|two| gap::between(&two[0], &two[1], read));
-    gaps.filter(|gap| *gap > 0.0).map(|gap| occupied(size) * 1e9 / gap).collect()
+    gaps.filter(|gap| *gap > 0.0).map(|gap| rate_at(size, gap)).collect()
 }
 
 /// What packets of `size` on the wire get of a link's rate at the IP layer, in bits of IP packets (RFC 5136, section 2.3.1).

@@ -9,7 +9,7 @@
 //! sent shows the sender), and how recent it is. The x of the greatest sum is the capacity.
 
 use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
-use crate::avail::stream::occupied;
+use crate::avail::stream::rate_at;
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
@@ -74,7 +74,7 @@ impl Nettimer {
         let last = self.pairs.len().saturating_sub(1).max(1) as f64;
         let sample = |(place, pair): (usize, &Pair)| {
             // Back to back: the sender's stamps need not tell them apart.
-            let sent = occupied(pair.size) * 1e9 / pair.sent.max(1.0);
+            let sent = rate_at(pair.size, pair.sent.max(1.0));
             Some(Sample { received: pair.rate()?, sent, recency: place as f64 / last })
         };
         self.pairs.iter().enumerate().filter_map(sample).collect()

@@ -13,7 +13,7 @@
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
 use super::fall::{FASTER, Fall, GAMMA, alike, fall};
-use crate::avail::stream::{loss, occupied, passed, vantage};
+use crate::avail::stream::{loss, passed, rate_at, vantage};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -87,7 +87,7 @@ impl ShaperProbe {
     }
 
     fn rate(&self, per_packet: f64) -> f64 {
-        occupied(self.facts.max_size) * 1e9 / per_packet
+        rate_at(self.facts.max_size, per_packet)
     }
 
     /// Whether all bursts of this length fell alike.

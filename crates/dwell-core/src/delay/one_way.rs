@@ -32,9 +32,9 @@ use crate::clock;
 use crate::coalescence::Kind;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
-use crate::stats::Estimate;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile_interval, sorted};
+use crate::stats::{Estimate, NORMAL};
 use crate::train::{Departure, Direction, Fate, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -146,9 +146,9 @@ fn middle(values: impl Iterator<Item = f64>) -> Option<Estimate> {
 
 /// The 95 % interval of a share seen in `n` trials (Wilson 1927): not empty where nothing was lost.
 fn wilson(share: f64, n: f64) -> (f64, f64) {
-    let z2 = 1.96 * 1.96;
+    let z2 = NORMAL * NORMAL;
     let centre = share + z2 / (2.0 * n);
-    let reach = 1.96 * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
+    let reach = NORMAL * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
     (((centre - reach) / scale).max(0.0), ((centre + reach) / scale).min(1.0))
 }

@@ -6,6 +6,7 @@
 //! left (95 %) where the gaps fall evenly between ticks: the error of one gap then has no bias and a deviation of at most
 //! R / 2 (it is a whole tick too large or too small, in the share that makes it right on average), and n gaps average it.
 
+use crate::stats::NORMAL;
 use crate::stats::quantile::sorted;
 use crate::unit::{BitRate, Bytes, Nanos};
 
@@ -25,7 +26,7 @@ impl Error {
         let most = tick * weights.iter().map(|weight| weight.abs()).sum::<f64>();
         let deviation =
             tick / 2.0 * (weights.iter().map(|weight| weight * weight).sum::<f64>() / n.max(1) as f64).sqrt();
-        Self { most, even: (1.96 * deviation).min(most) }
+        Self { most, even: (NORMAL * deviation).min(most) }
     }
 
     /// The same as a share of `whole`.

@@ -14,6 +14,9 @@ pub mod slope;
 /// The confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// So many standard errors to each side hold it, where these are normal.
+pub const NORMAL: f64 = 1.96;
+
 /// A figure with its 95 % interval.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Estimate {

@@ -1,6 +1,6 @@
 //! Quantiles, and what is made of them.
 
-use super::Estimate;
+use super::{Estimate, NORMAL};
 
 /// The finite values in ascending order.
 #[must_use]
@@ -61,7 +61,7 @@ pub fn quartiles(values: &[f64]) -> Option<Quartiles> {
 /// approximation to the binomial; of finite values in ascending order.
 #[must_use]
 pub fn quantile_interval(ascending: &[f64], p: f64) -> Option<Estimate> {
-    let reach = 1.96 * (p * (1.0 - p) / ascending.len() as f64).sqrt();
+    let reach = NORMAL * (p * (1.0 - p) / ascending.len() as f64).sqrt();
     let at = |p: f64| quantile_of_sorted(ascending, p.clamp(0.0, 1.0));
     Some(Estimate { value: at(p)?, low: at(p - reach)?, high: at(p + reach)? })
 }

@@ -58,7 +58,10 @@ impl Observed {
     pub fn see(&mut self, captured: &Captured<'_>, take: &mut impl FnMut(Handshake)) {
         self.packets += 1;
         if let Ok(at) = i64::try_from(captured.at) {
-            self.tracker.see_time(Nanos(at));
+            let is_set_back = self.tracker.see_time(Nanos(at));
+            if let Some(throughout) = self.throughout.as_mut().filter(|_| is_set_back) {
+                throughout.set_back();
+            }
         }
         let Some(straight) = Straight::of(captured) else {
             return self.look(captured, take);

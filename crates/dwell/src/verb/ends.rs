@@ -1,8 +1,8 @@
 //! When watching is over.
 
+use crate::interrupted::interrupted;
 use anyhow::{Context, Result};
 use dwell_net::interface::Interface;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -73,11 +73,7 @@ impl Ends {
 
     /// Begins the run; one that somebody watches has no end of its own.
     pub(crate) fn begin(&self, watched: bool) -> Result<Run<'_>> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&interrupted))
-                .context("cannot wait for signals")?;
-        }
+        let interrupted = interrupted()?;
         let seconds = self.seconds.or((!watched && self.packets.is_none()).then_some(UNWATCHED));
         Ok(Run {
             ends: self,

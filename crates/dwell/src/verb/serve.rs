@@ -4,16 +4,15 @@ use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use crate::identity::IdentityArgs;
+use crate::interrupted::interrupted;
 use crate::screen::{print, print_json};
 use crate::warehouse;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use dwell_serve::{PORT, Warehouse, WarehouseConfig};
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Keep what probes see, in one warehouse
 ///
@@ -59,10 +58,7 @@ impl ServeArgs {
         };
         let warehouse = Warehouse::open(config, store)
             .with_context(|| format!("cannot listen on {}; another --listen may do", self.listen))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop)).context("cannot wait for the end")?;
-        }
+        let stop = interrupted()?;
         let address = warehouse.local_addr();
         if output.json {
             print_json(&json!({ "listen": address.to_string(), "key": key.to_string(), "peers": known }))?;

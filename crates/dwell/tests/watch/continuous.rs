@@ -1,6 +1,6 @@
 //! What `--continuous` tells, of captures.
 
-use crate::frames::{established, exchange, quic, write, write_bytes};
+use crate::frames::{Frame, established, exchange, quic, write, write_bytes};
 use crate::{dwell, folder, lines, text};
 use serde_json::{Value, json};
 
@@ -67,6 +67,32 @@ fn the_shortest_of_each_interval_is_a_line_of_its_kind() {
     let account = text(&output.stderr);
     assert!(account.contains("samples; 0 flows forgotten for others"), "{account}");
     assert!(!text(&plain.stderr).contains("throughout"));
+}
+
+/// A request before the clock is set back by 0.2 s, which a handshake of another connection shows, and its reply after.
+#[test]
+fn nothing_is_told_of_what_was_under_way_while_the_clock_was_set_back() {
+    let here = folder();
+    let across = exchange(1_000, 1_000_000_000, 1, 200);
+    let frames = [
+        established(1_000, 0),
+        exchange(1_000, 100_000_000, 0, 14),
+        across[..1].to_vec(),
+        established(1_001, 810_000_000),
+        across[1..].to_vec(),
+    ];
+    let told_of = |name: &str, frames: &[Frame]| {
+        write(&here.path().join(name), frames);
+        let told = lines(&dwell(here.path(), &["watch", name, "--continuous", "--json"]));
+        let is_to_server = |line: &&&Value| line["end"] == "server" && line["by"] == "acknowledgment";
+        let of_it = round_trips(&told);
+        let of_it = of_it.iter().filter(is_to_server);
+        of_it.map(|line| json!([line["mean_ns"], line["samples"]])).collect::<Vec<_>>()
+    };
+    assert_eq!(told_of("a.pcap", &frames.concat()), [json!([14_000_000, 1])]);
+    // Where nothing shows it, it is a round trip like others.
+    let alone = [&frames[..3], &frames[4..]].concat();
+    assert_eq!(told_of("b.pcap", &alone.concat()), [json!([107_000_000, 2])]);
 }
 
 #[test]

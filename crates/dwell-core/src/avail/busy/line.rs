@@ -1,8 +1,8 @@
 //! How far apart packets come out of a link that is never idle between them.
 
 use super::sample::Sample;
-use crate::stats::Estimate;
 use crate::stats::bootstrap::{intervals, small_sample_factor};
+use crate::stats::{Estimate, NORMAL};
 
 /// The line output = own + share * input: between two packets the link sends the second one, which takes `own`, and
 /// the cross traffic that came since the first, which is `share` of its capacity.
@@ -112,7 +112,7 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
         // error moves share by -own's error over the mean input, so both add up.
         let input = samples.iter().map(|sample| sample.input).sum::<f64>() / samples.len() as f64;
         let slope = 1.0 / (input * value) - (1.0 - line.share.value) / value.powi(2);
-        let doubt = 1.96 * error * slope.abs();
+        let doubt = NORMAL * error * slope.abs();
         let around = |side: f64| (side.powi(2) + doubt.powi(2)).sqrt();
         line.free.low = line.free.value - around(line.free.value - line.free.low);
         line.free.high = line.free.value + around(line.free.high - line.free.value);

@@ -9,6 +9,7 @@ use super::unparted::{Another, another, batch, unparted};
 use super::waiting::HOST;
 use crate::avail::search::Verdict;
 use crate::avail::stream::Passed;
+use crate::stats::NORMAL;
 use crate::stats::quantile::{mean, median};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
@@ -23,9 +24,6 @@ const APART: f64 = 0.1;
 
 /// Gaps that are longer by less were not parted.
 const NEAR: f64 = 0.05;
-
-/// Standard errors of a normal distribution that hold 95 % of it.
-const NORMAL: f64 = 1.96;
 
 /// What is taken for loaded before anything is known.
 const UNKNOWN: f64 = 0.5;

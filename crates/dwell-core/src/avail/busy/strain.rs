@@ -2,6 +2,7 @@
 
 use super::super::search::Verdict;
 use super::sample::Sample;
+use crate::stats::NORMAL;
 use crate::stats::bootstrap::small_sample_factor;
 use crate::stats::quantile::{mean, standard_deviation};
 
@@ -18,9 +19,6 @@ const STAMP: f64 = 2e3;
 /// A train that the link just carries finds a queue that walks at random from where it began, and never below nothing:
 /// it ends so many standard deviations of the cross traffic's work above at the mean, sqrt(2 / pi).
 const WALK: f64 = 0.8;
-
-/// Standard errors of a normal distribution that hold 95 % of it.
-const NORMAL: f64 = 1.96;
 
 /// Standard error of the mean strain of a fleet of one rate: by what its trains differ, so what the load did meanwhile. `None` of
 /// no trains.

@@ -15,7 +15,7 @@
 mod phases;
 
 use super::modes::{Mode, modes};
-use crate::avail::stream::{occupied, shape, spacings, vantage};
+use crate::avail::stream::{rate_at, shape, spacings, vantage};
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Vantage};
@@ -180,7 +180,7 @@ impl Method for Pathrate {
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        let rate = occupied(size) * 1e9 / came;
+        let rate = rate_at(size, came);
         let packets = observation.fates.len();
         let full = size == self.facts.max_size;
         match self.phase {

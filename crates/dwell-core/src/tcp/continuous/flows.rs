@@ -55,6 +55,8 @@ struct Heads {
     hashes: [u32; WAYS],
     /// When each was heard last; [`NEVER`] where there is none.
     touched: [Nanos; WAYS],
+    /// How often the clock had been set back by then.
+    steps: [u16; WAYS],
 }
 
 const NEVER: Nanos = Nanos(i64::MIN);
@@ -68,7 +70,7 @@ impl Heads {
 
 type Set<T> = [Option<Flow<T>>; WAYS];
 
-/// What is kept of each flow. A flow that was silent for too long begins anew; where there is no place for another, the
+/// What is kept of each flow. A flow that was silent for too long, or while the clock was set back, begins anew; where there is no place for another, the
 /// one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
@@ -76,6 +78,8 @@ pub(super) struct Flows<T> {
     /// What is not used takes no memory.
     sets: Box<[Option<Box<Set<T>>>]>,
     patience: Nanos,
+    /// How often the clock was set back.
+    steps: u16,
     forgotten: u64,
     /// The places of those of which the interval that is not over has something, or had of one that gave way, each once.
     heard: Vec<Place>,
@@ -123,9 +127,11 @@ impl<T: State> Flows<T> {
         const { assert!(in_order(&T::SIGNS), "signs in the order of By") };
         let sets = (flows / WAYS).max(1);
         Self {
-            heads: vec![Heads { hashes: [0; WAYS], touched: [NEVER; WAYS] }; sets].into_boxed_slice(),
+            heads: vec![Heads { hashes: [0; WAYS], touched: [NEVER; WAYS], steps: [0; WAYS] }; sets]
+                .into_boxed_slice(),
             sets: (0..sets).map(|_| None).collect(),
             patience,
+            steps: 0,
             forgotten: 0,
             heard: Vec::new(),
             parted: Vec::new(),
@@ -135,6 +141,11 @@ impl<T: State> Flows<T> {
     /// How many flows had to give way to others while they were not silent for long.
     pub(super) const fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    /// The clock was set back: what was sent before is not told from what is answered after.
+    pub(super) const fn set_back(&mut self) {
+        self.steps = self.steps.wrapping_add(1);
     }
 
     /// Whether anything is kept of the flow.
@@ -170,8 +181,9 @@ impl<T: State> Flows<T> {
             state: T::default(),
             shortest: Shortest::none(is_listed),
         });
-        if !heads.is_fresh(way, at, self.patience) {
+        if !heads.is_fresh(way, at, self.patience) || heads.steps[way] != self.steps {
             flow.state = T::default();
+            heads.steps[way] = self.steps;
         }
         heads.touched[way] = at;
         let place = Place { set: set as u32, way: way as u8 };
@@ -247,6 +259,11 @@ mod tests {
         assert!(!flows.has(FLOW, &end(1), &end(3), Nanos(0)));
         assert_eq!(of(&mut flows, 2, 1, 10), (7, false));
         assert_eq!(of(&mut flows, 1, 2, 21), (0, true));
+        *flows.of(FLOW, &end(1), &end(2), Nanos(21)).state = 7;
+        flows.set_back();
+        assert_eq!(of(&mut flows, 2, 1, 21), (0, false));
+        *flows.of(FLOW, &end(1), &end(2), Nanos(21)).state = 7;
+        assert_eq!(of(&mut flows, 2, 1, 21), (7, false));
     }
 
     #[test]

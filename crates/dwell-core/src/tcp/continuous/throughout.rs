@@ -37,6 +37,12 @@ impl Throughout {
         Self { tcp, quic, intervals: Intervals::new(every), samples: 0 }
     }
 
+    /// The clock that stamps packets was set back: what is under way gives no sample.
+    pub const fn set_back(&mut self) {
+        self.tcp.flows.set_back();
+        self.quic.flows.set_back();
+    }
+
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment) {
         let mut heard = Heard { is_early: self.reach(segment.at), samples: 0, early: Vec::new() };

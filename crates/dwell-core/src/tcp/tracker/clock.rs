@@ -23,14 +23,18 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// A packet passes.
+    /// A packet passes. Tells whether it was set back before that.
     #[inline(always)]
-    pub(super) fn see(&mut self, at: Nanos) {
+    pub(super) fn see(&mut self, at: Nanos) -> bool {
         if at > self.newest {
             self.newest = at;
-        } else if self.newest - at > STEP {
+            return false;
+        }
+        let is_set_back = self.newest - at > STEP;
+        if is_set_back {
             self.set_back(at);
         }
+        is_set_back
     }
 
     #[cold]

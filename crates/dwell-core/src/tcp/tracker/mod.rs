@@ -95,10 +95,11 @@ impl Tracker {
         &self.counts
     }
 
-    /// Shows when a packet passed, of whatever kind, before what is in it: a clock that is set back shows by any of them.
+    /// Shows when a packet passed, of whatever kind, before what is in it: a clock that is set back shows by any of them. Tells
+    /// whether it was.
     #[inline(always)]
-    pub fn see_time(&mut self, at: Nanos) {
-        self.clock.see(at);
+    pub fn see_time(&mut self, at: Nanos) -> bool {
+        self.clock.see(at)
     }
 
     /// Shows a segment.

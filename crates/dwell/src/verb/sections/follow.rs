@@ -4,16 +4,15 @@ use super::lines::Lines;
 use super::outcome::Outcome;
 use super::source::{self, Source, now};
 use crate::figure::counted;
+use crate::interrupted::interrupted;
 use crate::screen::{coloured, print};
 use crate::terminal::{Live, View};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Connection, Ends};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -65,10 +64,7 @@ pub(super) fn follow(
     lines: &mut Lines,
     json: bool,
 ) -> Result<()> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("cannot wait for signals")?;
-    }
+    let interrupted = interrupted()?;
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
     let (mut began, mut ordered, mut missing) = (now(), false, None);
