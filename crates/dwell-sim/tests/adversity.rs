@@ -5,7 +5,7 @@ use dwell_core::capacity::{
     Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns,
 };
 use dwell_core::doubt::Doubts;
-use dwell_core::limit::Limit;
+use dwell_core::limit::{ByTrains, Limit};
 use dwell_core::{
     BitRate, Effort, Finding, Fleet, Method, Passage, Path, PathFacts, Quantity, Report, Side, run,
 };
@@ -34,8 +34,13 @@ fn idle(middle: &str) -> Scenario {
     Scenario::parse("idle.toml", &text).unwrap()
 }
 
+/// What a measurement of capacity would have told before.
+fn with_capacity(facts: &PathFacts) -> PathFacts {
+    PathFacts { narrow_link: Some(BitRate::from_mbps(100)), ..*facts }
+}
+
 fn methods(facts: &PathFacts) -> Vec<Box<dyn Method>> {
-    let facts = &PathFacts { narrow_link: Some(BitRate::from_mbps(100)), ..*facts };
+    let facts = &with_capacity(facts);
     let igi = |answer| Box::new(Igi::new(igi::Config { answer, ..igi::Config::default() }, facts));
     vec![
         Box::new(Busy::new(Default::default(), facts)),
@@ -61,9 +66,14 @@ fn methods(facts: &PathFacts) -> Vec<Box<dyn Method>> {
 
 /// What a method says of a path, and what it cost.
 fn report(method: &mut dyn Method, path: &mut impl Path) -> (Report, Effort) {
-    let mut doubts = Doubts::default();
-    let effort = run(method, path, None, |passage| doubts.see(&passage.observation)).unwrap();
-    let report = doubts.raise(method.report());
+    let (mut doubts, mut by_trains, facts) =
+        (Doubts::default(), ByTrains::default(), with_capacity(&path.facts()));
+    let see = |passage: Passage| {
+        doubts.see(&passage.observation);
+        by_trains.see(&passage.observation);
+    };
+    let effort = run(method, path, None, see).unwrap();
+    let report = by_trains.judge(doubts.raise(method.report()), &facts);
     println!("{}: {:?}\n  {:?} {:?}", report.method, report.findings, report.verdict, report.warnings);
     (report, effort)
 }
@@ -284,13 +294,49 @@ fn a_path_that_behaves_raises_no_doubt() {
         SimPath::new(&Scenario::parse("honest.toml", &text).unwrap(), seed)
     };
     let (mut runs, mut doubted) = (0, 0);
+    let mut limits = std::collections::BTreeMap::<_, usize>::new();
     for (percent, seed) in [(0, 1), (30, 1), (60, 1), (80, 1), (30, 2), (60, 2), (80, 2), (80, 3), (80, 4)] {
         for mut method in methods(&loaded(percent, seed).facts()) {
             let (told, _) = report(&mut *method, &mut loaded(percent, seed));
             runs += 1;
             doubted += usize::from(told.warnings.iter().any(|warning| warning.contains("route changed")));
+            let limit = told.verdict.as_ref().map(|verdict| verdict.limit);
+            // What is not measurable has a reason instead.
+            let is_wide = matches!(told.finding(Quantity::AvailableBandwidth), Finding::Value { value, low, high, .. } if high - low > value);
+            let is_told = told.findings.values().any(|finding| finding.estimate().is_some());
+            match limit {
+                None => assert!(!is_told, "{told:?}"),
+                Some(Limit::Unstable) => assert!(is_wide, "{told:?}"),
+                limit => assert_eq!(limit, Some(Limit::Link), "{told:?}"),
+            }
+            *limits.entry(limit.map(Limit::name)).or_insert(0) += 1;
         }
     }
-    println!("{doubted} of {runs} runs are doubted");
+    println!("{doubted} of {runs} runs are doubted; {limits:#?}");
     assert!(doubted * 50 <= runs, "{doubted} of {runs}");
+}
+
+/// 200 Mb/s, of which no more than 50 pass for long.
+#[test]
+fn methods_whose_trains_empty_a_bucket_tell_of_it() {
+    let mut bucket = idle("shaper = { rate = '50 Mb/s', burst = '20 kB' }");
+    bucket.links[1].rate = Some(BitRate::from_mbps(200));
+    for report in reports(&bucket) {
+        let Some(verdict) = &report.verdict else { continue };
+        match report.method.as_str() {
+            "igi" | "ptr" | "pathrate" => {
+                assert_eq!(verdict.limit, Limit::TokenBucket, "{report:?}");
+                let told = verdict.reason.split("a token bucket of ").nth(1).unwrap();
+                let rate: f64 = told.split(' ').next().unwrap().parse().unwrap();
+                assert!((rate / 50.0 - 1.0).abs() < 0.03, "{report:?}");
+                assert!(report.warnings.iter().any(|warning| warning.contains("allow for it")), "{report:?}");
+            }
+            // Pairs and short trains say how large a bucket they would not see.
+            "abing" | "cprobe" | "packet-pair" | "capprobe" | "bprobe" | "nettimer" => {
+                assert_eq!(verdict.limit, Limit::Link, "{report:?}");
+                assert!(verdict.reason.contains("would not show"), "{report:?}");
+            }
+            _ => {}
+        }
+    }
 }

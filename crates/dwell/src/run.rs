@@ -8,6 +8,7 @@ use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
 use dwell_core::doubt::Doubts;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
+use dwell_core::limit::ByTrains;
 use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Nanos, Passage, PathFacts, Quantity, Report,
@@ -125,11 +126,13 @@ impl Run {
         let (writer, seen, progress) = (&mut self.writer, &mut self.seen, &self.progress);
         let mut unwritten = None;
         let (mut counted, mut doubts) = (Effort::default(), Doubts::default());
+        let mut by_trains = ByTrains::default();
         progress.say(format!("{stage}: first probes"));
         let before = self.world.reading()?;
         let outcome = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             counted.count(Nanos::ZERO, &passage.observation);
             doubts.see(&passage.observation);
+            by_trains.see(&passage.observation);
             progress.say(format!("{stage}: {} probes", counted.probes));
             if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
                 unwritten = writer.push(stage, passage.clone()).err();
@@ -148,7 +151,7 @@ impl Run {
         if let Some(error) = unwritten {
             return Err(error.into());
         }
-        let mut report = doubts.raise(method.report());
+        let mut report = by_trains.judge(doubts.raise(method.report()), &self.facts);
         report
             .warnings
             .extend(refused.map(|error| {

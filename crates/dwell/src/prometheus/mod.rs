@@ -17,6 +17,7 @@ use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where Prometheus finds them.
 #[derive(Clone, Debug)]
@@ -60,25 +61,45 @@ impl Scraped {
 
     /// Begins to show what is registered.
     pub(crate) fn open(&self, registry: Registry) -> Result<Shown> {
-        match self {
-            Self::At(address) => page::serve(*address, registry).map(|()| Shown(None)),
-            Self::In(file) => Page::create(file, registry).map(|page| Shown(Some(page))),
-        }
+        let counting = Counting::default();
+        let page = match self {
+            Self::At(address) => page::serve(*address, registry, counting.clone()).map(|()| None),
+            Self::In(file) => Page::create(file, registry).map(Some),
+        };
+        Ok(Shown { page: page?, counting })
+    }
+}
+
+/// Taken while something is counted, and while a page is made of what was.
+#[derive(Clone, Default)]
+struct Counting(Arc<Mutex<()>>);
+
+impl Counting {
+    fn take(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What is shown of a registry: a page at any time, a file every few seconds.
-pub(crate) struct Shown(Option<Page>);
+pub(crate) struct Shown {
+    page: Option<Page>,
+    counting: Counting,
+}
 
 impl Shown {
+    /// What is counted until this is dropped is on each page together, or not at all.
+    pub(crate) fn together(&self) -> impl Drop + '_ {
+        self.counting.take()
+    }
+
     /// Writes the file, where there is one and it is time to.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.0.as_mut().map_or(Ok(()), Page::write_in_time)
+        self.page.as_mut().map_or(Ok(()), Page::write_in_time)
     }
 
     /// Writes it a last time.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.0.as_mut().map_or(Ok(()), Page::write)
+        self.page.as_mut().map_or(Ok(()), Page::write)
     }
 }
 

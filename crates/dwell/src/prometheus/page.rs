@@ -1,5 +1,6 @@
 //! The page that Prometheus reads, behind a very small HTTP server.
 
+use super::Counting;
 use anyhow::{Context, Result};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -9,12 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 /// Answers who asks at `address`.
-pub(super) fn serve(address: SocketAddr, registry: Registry) -> Result<()> {
+pub(super) fn serve(address: SocketAddr, registry: Registry, counting: Counting) -> Result<()> {
     let listener = TcpListener::bind(address)?;
     let answer = move || {
         listener.incoming().flatten().for_each(|stream| {
             // Who asks and goes away is no concern of ours.
-            let _ = answer(stream, &registry);
+            let _ = answer(stream, &registry, &counting);
         })
     };
     thread::Builder::new().name("prometheus".to_owned()).spawn(answer).context("cannot start a thread")?;
@@ -25,7 +26,7 @@ pub(super) fn serve(address: SocketAddr, registry: Registry) -> Result<()> {
 const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_QUESTION: usize = 8 << 10;
 
-fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
+fn answer(mut stream: TcpStream, registry: &Registry, counting: &Counting) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut asked = Vec::new();
@@ -39,6 +40,7 @@ fn answer(mut stream: TcpStream, registry: &Registry) -> io::Result<()> {
     }
     let mut text = String::new();
     let status = if asked.starts_with(b"GET /metrics ") {
+        let _whole = counting.take();
         encode(&mut text, registry).map_err(io::Error::other)?;
         "200 OK"
     } else {

@@ -3,6 +3,7 @@
 use super::back_to_back::Passage;
 use super::dispersion::{Dispersion, rate};
 use super::{EndLink, LONGEST_SLEEP, Seen};
+use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::unit::{BitRate, Nanos};
@@ -42,7 +43,17 @@ impl EndLink {
     pub(super) fn verdict(&self) -> Report {
         let seen = self.seen();
         let (finding, warning) = self.finding(&seen);
+        let limit = match finding {
+            Finding::Unmeasurable { .. } => None,
+            Finding::Bound { .. } if seen.link.is_none() => {
+                Some((Limit::HostLimited, "gaps do not grow with their packets, as a link's would"))
+            }
+            _ => Some((Limit::Link, "gaps grow with their packets, as a link's do")),
+        };
         let mut report = Report::new(Self::NAME, seen.vantage).with(Quantity::EndLinkCapacity, finding);
+        if let Some((limit, why)) = limit {
+            report = report.limited(limit, why);
+        }
         if let Some(shown) = seen.link {
             let rate = shown.dispersion.rate();
             let narrowest = if shown.parted { parted(&rate) } else { value(&rate) };

@@ -106,6 +106,7 @@ fn add(spans: &mut Spans<Network>, probe: &str, address: IpAddr, span: Option<Na
 
 impl Output for Histograms {
     fn take(&mut self, handshake: &Handshake) -> Result<()> {
+        let _one = self.shown.together();
         let (probe, quality) = (&self.probe, handshake.quality());
         let label = OfQuality { probe: probe.clone(), quality: quality.name() };
         self.handshakes.get_or_create(&label).inc();
@@ -145,8 +146,54 @@ impl Output for Histograms {
 mod tests {
     use super::*;
     use dwell_core::tcp::continuous::{By, End};
-    use dwell_core::tcp::{Endpoint, Half, MOST_PREFIXES};
-    use std::net::Ipv4Addr;
+    use dwell_core::tcp::{Ending, Endpoint, Flags, Half, MOST_PREFIXES};
+    use std::io::{Read as _, Write as _};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::thread;
+
+    /// Whoever asks while something is counted gets all of it or nothing.
+    #[test]
+    fn a_page_is_of_one_moment() {
+        let port = TcpListener::bind("127.0.0.1:0").expect("a socket").local_addr().expect("bound");
+        let mut histograms = Histograms::open(&Scraped::At(port), "p", false).expect("opened");
+        let end = |host: u32| Endpoint { address: Ipv4Addr::from_bits(host).into(), port: 443 };
+        let counted = Half::Exact(Nanos(1_000));
+        let told = Handshake {
+            client: end(1),
+            server: end(2),
+            isn_client: 0,
+            isn_server: Some(0),
+            first_at: Nanos(0),
+            syn_at: Some(Nanos(0)),
+            server_half: counted,
+            client_half: counted,
+            total: counted,
+            ending: Ending::Established,
+            syns: 1,
+            syn_acks: 1,
+            flags: Flags::default(),
+        };
+        let figure = |page: &str, name: &str| {
+            let line = page.lines().find(|line| line.starts_with(name))?;
+            line.rsplit(' ').next()?.parse::<u64>().ok()
+        };
+        let asker = thread::spawn(move || {
+            for _ in 0..200 {
+                let mut page = String::new();
+                let mut stream = TcpStream::connect(port).expect("it listens");
+                stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("asked");
+                stream.read_to_string(&mut page).expect("answered");
+                let all = figure(&page, "dwell_handshakes_total");
+                for name in ["server_half", "client_half", "rtt"] {
+                    assert_eq!(figure(&page, &format!("dwell_{name}_seconds_count")), all, "{page}");
+                }
+            }
+        });
+        while !asker.is_finished() {
+            histograms.take(&told).expect("counted");
+        }
+        asker.join().expect("pages of one moment");
+    }
 
     #[test]
     fn networks_without_end_are_a_bounded_number_of_series() {

@@ -1,5 +1,9 @@
 //! What held a measurement back: the path, a shaper on it, or one of the hosts.
 
+mod by_trains;
+
+pub use by_trains::ByTrains;
+
 use serde::{Deserialize, Serialize};
 
 /// What the limit is.

@@ -1,0 +1,211 @@
+//! What held a rate back that a method told without saying so: seen by its own packets.
+
+use super::Limit;
+use crate::avail::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
+use crate::capacity::fall::{fall, unseen};
+use crate::report::{Finding, Quantity, Report};
+use crate::stats::quantile::{median, quantile_of_sorted, sorted};
+use crate::train::{Fate, Observation, PathFacts};
+use crate::unit::{BitRate, Bytes};
+use std::collections::BTreeMap;
+
+/// The rates whose limit is told, the first of which a report has.
+const RATES: [Quantity; 3] =
+    [Quantity::AvailableBandwidth, Quantity::NarrowLinkCapacity, Quantity::DispersionRate];
+
+/// What is sent so many times as fast as a rate shows whether the path holds it up there; less than that clocks and cross traffic blur.
+const FASTER: f64 = 1.1;
+
+/// It is held up where it comes so many times as slow as it left: more than stamps err by, less than a link of which a fifth is free adds.
+const HELD_UP: f64 = 1.02;
+
+/// Trains show one bucket where rates, and depths, are no further apart than these factors, in so many of them, and in half of those
+/// that could.
+const SAME_RATE: f64 = 1.1;
+const SAME_DEPTH: f64 = 1.5;
+const AGAIN: usize = 2;
+
+/// Packets that are so many times as large take longer on a link, by most of that; so many gaps of each are compared.
+const LARGER: f64 = 1.3;
+const NO_LESS: f64 = 0.9;
+const GAPS: usize = 20;
+
+/// Packets of a train of which it can be told whether its rate falls.
+const LONG: usize = 33;
+
+/// From one packet of a train to the next.
+#[derive(Copy, Clone, Debug)]
+struct Gap {
+    /// Of the second.
+    size: Bytes,
+    /// Nanoseconds, as asked for; zero: back to back.
+    asked: f64,
+    sent: f64,
+    /// `None` if one of them was lost.
+    came: Option<f64>,
+}
+
+impl Gap {
+    fn is_asked_above(&self, rate: f64) -> bool {
+        rate_at(self.size, self.asked) > rate
+    }
+
+    fn is_sent_above(&self, rate: f64) -> bool {
+        rate_at(self.size, self.sent.max(0.0)) > rate
+    }
+}
+
+/// A train that is long enough to empty a bucket.
+#[derive(Copy, Clone, Debug)]
+struct Long {
+    /// Bits per second at which it left.
+    sent: f64,
+    /// Rate and depth of what it fell to.
+    fell: Option<(f64, f64)>,
+}
+
+/// What became of the packets of a measurement, for what they tell of its limit.
+#[derive(Clone, Debug, Default)]
+pub struct ByTrains {
+    gaps: Vec<Gap>,
+    long: Vec<Long>,
+    /// The longest train that came at one rate.
+    steady: Bytes,
+}
+
+impl ByTrains {
+    /// Sees what became of a train.
+    pub fn see(&mut self, observation: &Observation) {
+        let vantage = vantage(observation);
+        let came = |fate: &Fate| vantage.read(&fate.arrival.as_ref()?.stamps);
+        let gap = |two: &[Fate]| Gap {
+            size: two[1].packet.size,
+            asked: two[1].packet.hold.as_f64(),
+            sent: (two[1].sent.nearest_wire() - two[0].sent.nearest_wire()).as_f64(),
+            came: came(&two[0]).zip(came(&two[1])).map(|(first, second)| (second - first).as_f64()),
+        };
+        self.gaps.extend(observation.fates.windows(2).map(gap));
+        let Some((size, _)) = shape(observation) else { return };
+        let passed = passed(observation);
+        let fell = fall(&passed);
+        if let (Some(last), true) = (passed.last(), observation.fates.len() >= LONG) {
+            let fell = fell.as_ref().map(|fall| (fall.rate(size), fall.depth(size)));
+            self.long.push(Long { sent: rate_at(size, last.sent / last.number.max(1) as f64), fell });
+        }
+        if fell.is_none() {
+            self.steady = self.steady.max(observation.bytes());
+        }
+    }
+
+    /// Says in a report what the limit of its rate is, unless the method has, or has no rate.
+    #[must_use]
+    pub fn judge(&self, report: Report, facts: &PathFacts) -> Report {
+        let told = RATES.iter().find_map(|quantity| report.findings.get(quantity));
+        let (rate, range) = match told {
+            Some(Finding::Value { value, low, high, .. }) => (*value, high - low),
+            Some(Finding::Bound { bound, .. }) => (*bound, 0.0),
+            Some(Finding::Unmeasurable { .. }) | None => return report,
+        };
+        if report.verdict.is_some() || self.gaps.is_empty() {
+            return report;
+        }
+        if let Some(bucket) = self.bucket() {
+            let mut report = report.limited(Limit::TokenBucket, &bucket);
+            report.warnings.push(format!("{bucket}; figures that do not allow for it are wrong"));
+            return report;
+        }
+        if range > rate {
+            return report.limited(Limit::Unstable, "the range is wider than the value that it is of");
+        }
+        if self.is_of_hosts() {
+            let why = "smaller packets take no less time: hosts set the pace, not a link";
+            return report.limited(Limit::HostLimited, why);
+        }
+        let (limit, why) = self.limit(rate, facts);
+        report.limited(limit, why)
+    }
+
+    /// The limit of a rate, bits per second, by the packets that were to be sent faster.
+    fn limit(&self, rate: f64, facts: &PathFacts) -> (Limit, String) {
+        let above = rate * FASTER;
+        let asked: Vec<&Gap> = self.gaps.iter().filter(|gap| gap.is_asked_above(above)).collect();
+        let sent: Vec<&Gap> = asked.iter().copied().filter(|gap| gap.is_sent_above(above)).collect();
+        let left = |gaps: &[&Gap]| {
+            let nanos: f64 = gaps.iter().map(|gap| gap.sent).sum();
+            let bits: f64 = gaps.iter().map(|gap| occupied(gap.size)).sum();
+            bit_rate(bits * 1e9 / nanos.max(1.0))
+        };
+        if asked.is_empty() {
+            let all: Vec<&Gap> = self.gaps.iter().collect();
+            let known = facts.narrow_link.or(facts.end_link).map(|BitRate(bps)| bps as f64);
+            return match known.filter(|known| rate * FASTER > *known) {
+                Some(known) => {
+                    (Limit::Link, format!("it is what the link carries, {}, all of it", bit_rate(known)))
+                }
+                None => (
+                    Limit::SenderLimited,
+                    format!("no packets were sent faster: they left at {}", left(&all)),
+                ),
+            };
+        }
+        if sent.len() * 2 < asked.len() {
+            // Of which most are no faster: the mean would be of the few that are.
+            let rates: Vec<f64> = asked.iter().map(|gap| rate_at(gap.size, gap.sent.max(1.0))).collect();
+            let most = bit_rate(median(&rates).unwrap_or(rate));
+            let why = format!("packets that were to be sent faster left at {most} at the median");
+            return (Limit::SenderLimited, why);
+        }
+        let whole: Vec<&Gap> = sent.iter().copied().filter(|gap| gap.came.is_some()).collect();
+        let time = |of: fn(&Gap) -> f64| whole.iter().map(|gap| of(gap)).sum::<f64>();
+        let (went, came) = (time(|gap| gap.sent), time(|gap| gap.came.unwrap_or(0.0)));
+        if whole.is_empty() || came < went * HELD_UP {
+            let why = format!("packets that left at {}, faster than that, were not held up", left(&sent));
+            return (Limit::Unstable, why);
+        }
+        let bits = time(|gap| occupied(gap.size));
+        let (left, arrived) = (left(&whole), bit_rate(bits * 1e9 / came));
+        let why = format!("packets that left at {left} came at {arrived}; {}", unseen(self.steady));
+        (Limit::Link, why)
+    }
+
+    /// The bucket that long trains show, with rate and depth.
+    fn bucket(&self) -> Option<String> {
+        let of = |figure: fn(&(f64, f64)) -> f64| {
+            sorted(&self.long.iter().filter_map(|long| long.fell.as_ref()).map(figure).collect::<Vec<_>>())
+        };
+        let (rates, depths) = (of(|(rate, _)| *rate), of(|(_, depth)| *depth));
+        let within = |figures: &[f64], factor: f64| {
+            figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
+        };
+        let rate = median(&rates)?;
+        let could = self.long.iter().filter(|long| long.sent > rate * FASTER).count();
+        let alike = rates.len() >= AGAIN && rates.len() * 2 >= could;
+        (alike && within(&rates, SAME_RATE) && within(&depths, SAME_DEPTH)).then_some(())?;
+        let (rate, depth) = (rate / 1e6, median(&depths)? / 1e3);
+        Some(format!(
+            "the first packets of long trains pass faster than all that follow: a token bucket of {rate:.3} Mb/s, {depth:.1} kB deep"
+        ))
+    }
+
+    /// Whether packets back to back come as far apart whatever their size.
+    fn is_of_hosts(&self) -> bool {
+        let burst = self.gaps.iter().filter(|gap| gap.asked == 0.0);
+        let mut by_size = BTreeMap::<Bytes, Vec<f64>>::new();
+        for (size, came) in burst.filter_map(|gap| Some((gap.size, gap.came?))) {
+            by_size.entry(size).or_default().push(came);
+        }
+        by_size.retain(|_, gaps| gaps.len() >= GAPS);
+        // What waited for others' packets is longer; the least times are the packets' own.
+        let least = |gaps: &[f64]| quantile_of_sorted(&sorted(gaps), 0.1);
+        let of = |(size, gaps): (&Bytes, &Vec<f64>)| Some((size.0 as f64, least(gaps)?));
+        match (by_size.first_key_value().and_then(of), by_size.last_key_value().and_then(of)) {
+            (Some((small, shorter)), Some((large, longer))) => {
+                large >= small * LARGER && longer > 0.0 && shorter >= longer * NO_LESS
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

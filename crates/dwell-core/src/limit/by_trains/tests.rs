@@ -1,0 +1,140 @@
+use super::*;
+use crate::report::{Unit, Vantage};
+use crate::train::{Arrival, Packet, Stamps};
+use crate::unit::Nanos;
+use proptest::prelude::*;
+
+/// A train of packets of so many bytes, asked to be so far apart, that left and came so far apart, in nanoseconds.
+fn train(size: u64, packets: usize, asked: i64, sent: i64, came: impl Fn(usize) -> i64) -> Observation {
+    let stamps = |at: i64| Stamps { application: Nanos(at), kernel: Some(Nanos(at)), hardware: None };
+    let mut at = 0;
+    let mut fates = Vec::new();
+    for number in 0..packets {
+        at += if number > 0 { came(number) } else { 1_000_000 };
+        let packet = Packet { size: Bytes(size), hold: Nanos(if number > 0 { asked } else { 0 }) };
+        let arrival = Arrival { stamps: stamps(at), order: number as u32, copies: 1 };
+        fates.push(Fate { packet, sent: stamps(sent * number as i64), arrival: Some(arrival) });
+    }
+    Observation { fates, ..Observation::default() }
+}
+
+/// A value of `mbps`, give or take `half`.
+fn told(mbps: f64, half: f64) -> Report {
+    let finding = Finding::value(mbps * 1e6, (mbps - half) * 1e6, (mbps + half) * 1e6, Unit::Bps);
+    Report::new("some", Vantage::Capture).with(Quantity::AvailableBandwidth, finding)
+}
+
+fn judged(report: Report, trains: &[Observation], narrow: Option<u64>) -> Report {
+    let facts = PathFacts {
+        max_size: Bytes(1_518),
+        min_size: Bytes(64),
+        resolution: Nanos(1),
+        end_link: None,
+        coalescence: None,
+        narrow_link: narrow.map(BitRate::from_mbps),
+    };
+    let mut by_trains = ByTrains::default();
+    trains.iter().for_each(|train| by_trains.see(train));
+    by_trains.judge(report, &facts)
+}
+
+fn limit(report: &Report) -> Option<Limit> {
+    report.verdict.as_ref().map(|verdict| verdict.limit)
+}
+
+// 1,250 bytes with the gap between frames: at 100 Mb/s they are 100 us apart.
+const SIZE: u64 = 1_238;
+
+#[test]
+fn what_comes_slower_than_it_left_is_held_up_by_a_link() {
+    let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
+    let report = judged(told(50.0, 2.0), &trains, None);
+    assert_eq!(limit(&report), Some(Limit::Link), "{report:?}");
+    let reason = &report.verdict.as_ref().unwrap().reason;
+    assert!(reason.starts_with("packets that left at 1 Gb/s came at 50 Mb/s"), "{reason}");
+    assert!(reason.contains("would not show"), "{reason}");
+}
+
+#[test]
+fn a_sender_that_makes_no_faster_trains_is_the_limit() {
+    let late = vec![train(SIZE, 20, 50_000, 100_000, |_| 100_000); 5];
+    assert_eq!(limit(&judged(told(100.0, 2.0), &late, None)), Some(Limit::SenderLimited));
+    let as_asked = vec![train(SIZE, 20, 100_000, 100_000, |_| 100_000); 5];
+    let report = judged(told(100.0, 2.0), &as_asked, None);
+    assert_eq!(limit(&report), Some(Limit::SenderLimited));
+    // What is known to be all that the link carries needs no faster trains.
+    let report = judged(told(100.0, 2.0), &as_asked, Some(100));
+    assert_eq!(limit(&report), Some(Limit::Link), "{report:?}");
+}
+
+#[test]
+fn what_came_as_it_left_contradicts_a_lower_rate() {
+    let trains = vec![train(SIZE, 20, 50_000, 50_000, |_| 50_000); 5];
+    assert_eq!(limit(&judged(told(100.0, 2.0), &trains, None)), Some(Limit::Unstable));
+    let lost = |train: &Observation| {
+        let mut train = train.clone();
+        train.fates.iter_mut().skip(1).for_each(|fate| fate.arrival = None);
+        train
+    };
+    let none: Vec<Observation> = trains.iter().map(lost).collect();
+    assert_eq!(limit(&judged(told(100.0, 2.0), &none, None)), Some(Limit::Unstable));
+}
+
+#[test]
+fn a_range_wider_than_its_value_is_unstable() {
+    let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
+    assert_eq!(limit(&judged(told(50.0, 26.0), &trains, None)), Some(Limit::Unstable));
+}
+
+#[test]
+fn trains_that_fall_alike_show_a_bucket_with_rate_and_depth() {
+    let falls =
+        |at: usize| train(SIZE, 100, 0, 10_000, move |number| if number < at { 20_000 } else { 200_000 });
+    let report = judged(told(90.0, 2.0), &[falls(40), falls(41), falls(40)], None);
+    assert_eq!(limit(&report), Some(Limit::TokenBucket), "{report:?}");
+    let reason = &report.verdict.as_ref().unwrap().reason;
+    assert!(reason.contains("50.000 Mb/s, 4"), "{reason}");
+    assert_eq!(report.warnings.len(), 1);
+    // Cross traffic does not come at the same place each time; one is no sign; and most must fall.
+    for trains in [
+        vec![falls(20), falls(40), falls(70)],
+        vec![falls(40)],
+        [vec![falls(40), falls(40)], vec![train(SIZE, 100, 0, 10_000, |_| 100_000); 4]].concat(),
+    ] {
+        assert_eq!(limit(&judged(told(90.0, 2.0), &trains, None)), Some(Limit::Link));
+    }
+}
+
+#[test]
+fn small_packets_that_take_as_long_as_large_ones_are_of_the_hosts() {
+    let trains = |small: i64| {
+        let of = |size, came| vec![train(size, 2, 0, 5_000, move |_| came); 30];
+        [of(600, small), of(1_500, 30_000)].concat()
+    };
+    let report = || Report { findings: told(400.0, 2.0).findings, ..Report::new("some", Vantage::Capture) };
+    assert_eq!(limit(&judged(report(), &trains(29_000), None)), Some(Limit::HostLimited));
+    assert_eq!(limit(&judged(report(), &trains(13_000), None)), Some(Limit::Link));
+}
+
+#[test]
+fn what_a_method_says_itself_stands_and_where_no_rate_is_told_nothing_is_said() {
+    let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
+    let own = told(50.0, 2.0).limited(Limit::SenderLimited, "of its own");
+    assert_eq!(judged(own.clone(), &trains, None), own);
+    let none = Report::new("some", Vantage::Capture)
+        .with(Quantity::AvailableBandwidth, Finding::unmeasurable("nothing came"));
+    assert_eq!(judged(none.clone(), &trains, None), none);
+    let other = Report::new("some", Vantage::Capture);
+    assert_eq!(judged(other.clone(), &trains, None), other);
+}
+
+proptest! {
+    #[test]
+    fn never_panics(gaps in prop::collection::vec((any::<i32>(), any::<i32>()), 0..60), mbps in 0.0..1e6_f64) {
+        let trains: Vec<Observation> = gaps
+            .chunks(20)
+            .map(|part| train(600, part.len(), i64::from(part[0].0), i64::from(part[0].1), |at| i64::from(part[at].1)))
+            .collect();
+        let _ = judged(told(mbps, 1.0), &trains, None);
+    }
+}
