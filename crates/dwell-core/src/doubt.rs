@@ -1,11 +1,11 @@
 //! What was odd about the packets of a measurement, whatever its method made of them: loss, disorder, a receiver that could
 //! not keep up, a path or a clock that changed midway. It goes into the report, so that no figure looks surer than it is.
 
-use crate::avail::stream::{first, passed};
-use crate::capacity::fall::{Fall, STEPS, policed};
+use crate::bucket::fall::{Fall, STEPS, policed};
 use crate::limit::Limit;
 use crate::report::Report;
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
+use crate::stream::{first, passed};
 use crate::train::{Fate, Observation};
 use crate::unit::{Bytes, Nanos};
 

@@ -33,6 +33,7 @@ pub mod tcp;
 
 pub mod throughput;
 
+mod bucket;
 mod circumstances;
 pub mod clock;
 pub mod coalescence;
@@ -40,6 +41,7 @@ pub mod limit;
 mod method;
 pub mod mtu;
 mod report;
+mod stream;
 mod train;
 pub mod truth;
 pub mod unit;

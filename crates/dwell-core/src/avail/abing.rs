@@ -5,10 +5,10 @@
 //! free is (1 - u) DBC.
 
 use super::averaged::averaged;
-use super::stream::{occupied, shape, spacings, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Vantage};
 use crate::stats::quantile::quantile;
+use crate::stream::{occupied, shape, spacings, vantage};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, ETHERNET_OVERHEAD, Nanos};
 

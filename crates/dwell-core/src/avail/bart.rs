@@ -5,14 +5,14 @@
 //! beta, with alpha one over the tight link's capacity. Trains go out at random rates; those above what is held to be
 //! free correct the line, and it meets zero at A = -beta / alpha.
 
-use super::chance::share;
 use super::pace::Pace;
-use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::NORMAL;
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::share;
 use crate::stats::quantile::{mean, standard_deviation};
+use crate::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::Nanos;
 
@@ -116,7 +116,7 @@ impl Bart {
     }
 
     fn learn(&mut self, observation: &Observation, around: f64) {
-        let passed = super::stream::passed(observation);
+        let passed = crate::stream::passed(observation);
         let strains: Vec<f64> = passed
             .windows(2)
             .map(|two| (two[1].came - two[0].came) / (two[1].sent - two[0].sent).max(1.0) - 1.0)

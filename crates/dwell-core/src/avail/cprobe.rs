@@ -5,9 +5,9 @@
 //! follow from it.
 
 use super::averaged::averaged;
-use super::stream::{rate_at, shape, spacings, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Side, Unit, Vantage};
+use crate::stream::{rate_at, shape, spacings, vantage};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::Nanos;
 

@@ -4,11 +4,11 @@
 //! At the turning point the train is as fast as what is free: its rate there is PTR's answer. IGI computes the competing
 //! traffic from the gaps that grew in that train, and takes it off the bottleneck's capacity.
 
-use super::stream::{bit_rate, passed, rate_at, shape, spacings, stream};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::median;
+use crate::stream::{bit_rate, passed, rate_at, shape, spacings, stream};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{BitRate, Bytes, Nanos};
 
@@ -157,7 +157,7 @@ impl Method for Igi {
         let (Some((sent, came)), Some((size, hold))) = (spacings(observation), shape(observation)) else {
             return;
         };
-        if super::stream::vantage(observation) == Vantage::Application {
+        if crate::stream::vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
         if hold == Nanos::ZERO {

@@ -8,7 +8,6 @@ pub mod abing;
 pub(crate) mod averaged;
 pub mod bart;
 pub mod busy;
-pub(crate) mod chance;
 pub mod cprobe;
 mod excursion;
 pub mod igi;
@@ -18,7 +17,6 @@ pub mod pathchirp;
 pub mod pathload;
 mod search;
 pub mod spruce;
-pub(crate) mod stream;
 pub mod topp;
 mod trend;
 
@@ -40,21 +38,21 @@ pub use topp::Topp;
 /// unless all of it came, in order.
 #[must_use]
 pub fn offered(observation: &Observation) -> Option<(f64, f64)> {
-    let (sent, came) = stream::spacings(observation)?;
-    let (size, _) = stream::shape(observation)?;
+    let (sent, came) = crate::stream::spacings(observation)?;
+    let (size, _) = crate::stream::shape(observation)?;
     let sent = sent.max(1.0);
-    Some((stream::rate_at(size, sent), came / sent))
+    Some((crate::stream::rate_at(size, sent), came / sent))
 }
 
 /// The same of every gap of a train whose packets come ever closer; nothing of a train that was back to back, or of which a packet
 /// is missing.
 #[must_use]
 pub fn offered_gaps(observation: &Observation) -> Vec<(f64, f64)> {
-    let passed = stream::passed(observation);
+    let passed = crate::stream::passed(observation);
     if passed.len() != observation.fates.len() || passed.is_empty() {
         return Vec::new();
     }
-    let bits = stream::occupied(observation.fates[0].packet.size) * 1e9;
+    let bits = crate::stream::occupied(observation.fates[0].packet.size) * 1e9;
     let held =
         passed.windows(2).zip(&observation.fates[1..]).filter(|(_, fate)| fate.packet.hold > Nanos::ZERO);
     let gaps = held.map(|(two, _)| ((two[1].sent - two[0].sent).max(1.0), two[1].came - two[0].came));

@@ -1,7 +1,7 @@
 //! Where to begin: the rate at which a burst arrives lies between what is free and what the narrow link carries.
 
-use super::stream::{rate_at, shape, spacings};
 use crate::method::Step;
+use crate::stream::{rate_at, shape, spacings};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

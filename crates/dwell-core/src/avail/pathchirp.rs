@@ -7,9 +7,9 @@
 use super::averaged::averaged;
 use super::excursion::estimate;
 use super::pace::Pace;
-use super::stream::{occupied, passed, spacing};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Vantage};
+use crate::stream::{occupied, passed, spacing};
 use crate::train::{Departure, Observation, Packet, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -139,10 +139,10 @@ impl Method for Pathchirp {
             self.broken += 1;
             return;
         }
-        if super::stream::vantage(observation) == Vantage::Application {
+        if crate::stream::vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
-        let delays: Vec<f64> = passed.iter().map(super::stream::Passed::delay).collect();
+        let delays: Vec<f64> = passed.iter().map(crate::stream::Passed::delay).collect();
         let gaps: Vec<f64> = passed.windows(2).map(|two| two[1].sent - two[0].sent).collect();
         let bits = occupied(observation.fates[0].packet.size);
         let rates: Vec<f64> = gaps.iter().map(|gap| bits * 1e9 / gap.max(1.0)).collect();

@@ -6,12 +6,12 @@
 
 use super::pace::Pace;
 use super::search::{Search, Verdict};
-use super::stream::{bit_rate, loss, occupied, passed, rate_at, shape, spacing, stream};
 use super::trend::{Trend, trend};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::median;
+use crate::stream::{bit_rate, loss, occupied, passed, rate_at, shape, spacing, stream};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -199,8 +199,8 @@ impl Method for Pathload {
             return;
         };
         let passed = passed(observation);
-        let delays: Vec<f64> = passed.iter().map(super::stream::Passed::delay).collect();
-        if super::stream::vantage(observation) == Vantage::Application {
+        let delays: Vec<f64> = passed.iter().map(crate::stream::Passed::delay).collect();
+        if crate::stream::vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
         self.losses.push(loss(observation));

@@ -5,11 +5,11 @@
 //! known, and be the tight link's: the narrow link's, which capacity tools measure, is another where the two differ.
 
 use super::averaged::averaged;
-use super::chance::exponential;
-use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::exponential;
+use crate::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::{BitRate, Nanos};
 

@@ -4,11 +4,11 @@
 //! whose slope is one over the tight link's capacity, and which leaves 1 at o = A.
 
 use super::pace::Pace;
-use super::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::change_point::{Slope, two_regimes};
 use crate::stats::slope::least_squares;
+use crate::stream::{rate_at, shape, spacing, spacings, stream, vantage};
 use crate::train::{Departure, Observation, PathFacts};
 use crate::unit::Nanos;
 use std::collections::BTreeMap;

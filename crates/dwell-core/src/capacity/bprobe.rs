@@ -10,11 +10,11 @@
 //! hand it is that of one way here.
 
 use super::pair::{Pair, merged, stamps};
-use crate::avail::stream::{shape, vantage};
 use crate::capacity::by_a_clock;
 use crate::gap;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
+use crate::stream::{shape, vantage};
 use crate::train::{Departure, Fate, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

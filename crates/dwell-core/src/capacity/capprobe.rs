@@ -8,11 +8,11 @@
 //! offset of the clocks is in all of them alike, and their skew is taken out.
 
 use super::pair::{Pair, merged, pair, stamps, unskewed};
-use crate::avail::chance::exponential;
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::exponential;
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

@@ -6,7 +6,6 @@
 pub mod bprobe;
 pub mod capprobe;
 pub mod end_link;
-pub(crate) mod fall;
 pub mod modes;
 pub mod nettimer;
 pub mod packet_pair;
@@ -24,10 +23,10 @@ pub use pathrate::Pathrate;
 pub use shaper_probe::ShaperProbe;
 pub use spared::SparedRuns;
 
-use crate::avail::stream::{occupied, rate_at, shape, vantage};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::gap;
 use crate::report::{Finding, Unit};
+use crate::stream::{occupied, rate_at, shape, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Bytes, ETHERNET_OVERHEAD};
 

@@ -9,12 +9,12 @@
 //! sent shows the sender), and how recent it is. The x of the greatest sum is the capacity.
 
 use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
-use crate::avail::stream::rate_at;
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
 use crate::stats::Estimate;
 use crate::stats::bootstrap::interval;
+use crate::stream::rate_at;
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
 

@@ -8,11 +8,11 @@
 
 use super::modes::{Mode, modes};
 use super::pair::{Pair, merged, pair, pairs_at_random, stamps};
-use crate::avail::stream::occupied;
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
 use crate::stats::quantile::{median, quartiles};
+use crate::stream::occupied;
 use crate::train::{Observation, PathFacts};
 use crate::unit::{BitRate, Nanos};
 

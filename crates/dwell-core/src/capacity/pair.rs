@@ -1,10 +1,10 @@
 //! Two equal packets, one right behind the other.
 
-use crate::avail::chance::exponential;
-use crate::avail::stream::{occupied, shape, vantage};
 use crate::report::Vantage;
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::exponential;
 use crate::stats::hull::line_under;
+use crate::stream::{occupied, shape, vantage};
 use crate::train::{Departure, Fate, Fleet, Observation, Train};
 use crate::unit::{Bytes, Nanos};
 

@@ -12,12 +12,12 @@
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
-use super::fall::{FASTER, Fall, GAMMA, alike, fall};
-use crate::avail::stream::{loss, passed, rate_at, vantage};
+use crate::bucket::fall::{FASTER, Fall, GAMMA, alike, fall};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{median, sorted};
+use crate::stream::{loss, passed, rate_at, vantage};
 use crate::train::{Departure, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

@@ -1,10 +1,10 @@
 //! What held a rate back that a method told without saying so: seen by its own packets.
 
 use super::Limit;
-use crate::avail::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
-use crate::capacity::fall::{fall, unseen};
+use crate::bucket::fall::{fall, unseen};
 use crate::report::{Finding, Quantity, Report};
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
+use crate::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
 use crate::train::{Fate, Observation, PathFacts};
 use crate::unit::{BitRate, Bytes};
 use std::collections::BTreeMap;

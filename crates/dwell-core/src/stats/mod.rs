@@ -4,6 +4,7 @@
 //! anything. Nothing panics, whatever it is given. Confidence is 95 % throughout, as in every finding.
 
 pub mod bootstrap;
+pub(crate) mod chance;
 pub mod change_point;
 pub mod histogram;
 pub mod hull;

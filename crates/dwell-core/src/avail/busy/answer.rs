@@ -1,14 +1,14 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
-use super::bucket::Bucket;
-use super::line::Line;
 use super::unparted::Another;
 use super::waiting::{allowed, longer, waited};
-use crate::capacity::fall::{Fall, unseen};
+use crate::bucket::Bucket;
+use crate::bucket::fall::{Fall, unseen};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::quantile::median;
+use crate::stream::line::Line;
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
@@ -272,10 +272,10 @@ impl Busy {
 #[cfg(test)]
 mod tests {
     use super::super::Config;
-    use super::super::sample::Sample;
     use super::*;
     use crate::Method;
-    use crate::avail::stream::Passed;
+    use crate::stream::Passed;
+    use crate::stream::sample::Sample;
     use crate::train::PathFacts;
     use crate::unit::{Bytes, Nanos};
 

@@ -1,10 +1,10 @@
 //! What trains at several rates tell of a tight link of which nothing is known.
 
 use super::queue::{busy, grown, spread};
-use super::sample::Sample;
 use super::waiting::HOST;
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
+use crate::stream::sample::Sample;
 
 /// What is free and what the tight link carries (both as shares of the narrow link) and how much what comes between packets varies
 /// (as a share of what a packet takes of the narrow link) are looked for in these ranges; in the last two by even steps of
@@ -236,8 +236,8 @@ fn share(range: (f64, f64), weights: &[f64], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avail::chance::share;
     use crate::stats::bootstrap::Indices;
+    use crate::stats::chance::share;
     use proptest::prelude::*;
 
     const PACE: f64 = 1e5;

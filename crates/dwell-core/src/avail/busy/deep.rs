@@ -1,7 +1,7 @@
 //! Long bursts, which look for a token bucket.
 
-use crate::avail::stream::{Passed, passed};
-use crate::capacity::fall::{Fall, fall};
+use crate::bucket::fall::{Fall, fall};
+use crate::stream::{Passed, passed};
 use crate::train::Observation;
 
 /// Of a burst that is slow enough for a policer, each so-many-th packet passes.

@@ -1,7 +1,7 @@
 //! Gaps that are the sender's own: where a packet was late, the link may have idled for want of it, and what came apart then
 //! is no traffic of others.
 
-use super::super::stream::Passed;
+use crate::stream::Passed;
 
 /// What leaves so much later than planned is late: no sender is more punctual.
 const LATE: f64 = 1.1;

@@ -15,14 +15,11 @@
 
 mod answer;
 mod belief;
-pub(crate) mod bucket;
 mod deep;
 mod late;
-mod line;
 mod plan;
 mod queue;
 mod round;
-mod sample;
 mod samples;
 mod sending;
 mod strain;
@@ -30,12 +27,13 @@ mod trial;
 mod unparted;
 mod waiting;
 
-use super::stream::{first, passed, spacings, vantage};
+use crate::bucket::Bucket;
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
+use crate::stream::sample::at_once;
+use crate::stream::{first, passed, spacings, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
-use bucket::Bucket;
 use deep::Deep;
 use round::Round;
 use samples::Samples;
@@ -139,9 +137,7 @@ impl Method for Busy {
             self.lost += usize::from(bucket.fallen().is_none() && passed.len() < observation.fates.len());
             return;
         }
-        if spacings(observation).is_none()
-            && !(passed.len() == observation.fates.len() && sample::at_once(&passed))
-        {
+        if spacings(observation).is_none() && !(passed.len() == observation.fates.len() && at_once(&passed)) {
             let whole = passed.len() == observation.fates.len();
             *(if whole { &mut self.disordered } else { &mut self.lost }) += 1;
             return;

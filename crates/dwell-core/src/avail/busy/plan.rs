@@ -105,7 +105,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avail::stream::stream;
+    use crate::stream::stream;
     use crate::unit::Bytes;
 
     fn sent(plan: &Plan) -> usize {

@@ -80,8 +80,8 @@ pub(super) fn grown(drift: f64, waiting: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avail::chance::share;
     use crate::stats::bootstrap::Indices;
+    use crate::stats::chance::share;
 
     #[test]
     fn far_above_a_queue_grows_by_its_drift_and_far_below_it_does_not() {

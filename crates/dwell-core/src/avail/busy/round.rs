@@ -1,10 +1,10 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::bucket::{At, Bucket};
 use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
+use crate::bucket::{At, Bucket};
 use crate::train::Departure;
 use crate::unit::Nanos;
 

@@ -1,16 +1,16 @@
 //! What trains showed so far, and what it says of the link.
 
 use super::late;
-use super::line::{self, Known, Line};
 use super::plan::FULL_HEAD;
-use super::sample::{Sample, busy, differ, heavier, surplus};
 use super::strain;
 use super::unparted::{Another, another, batch, unparted};
 use super::waiting::HOST;
 use crate::avail::search::Verdict;
-use crate::avail::stream::Passed;
 use crate::stats::NORMAL;
 use crate::stats::quantile::{mean, median};
+use crate::stream::Passed;
+use crate::stream::line::{self, Known, Line};
+use crate::stream::sample::{Sample, busy, differ, heavier, surplus};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
@@ -328,8 +328,8 @@ fn gaps(passed: &[Passed]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avail::chance::exponential;
     use crate::stats::bootstrap::Indices;
+    use crate::stats::chance::exponential;
     use crate::unit::Nanos;
 
     const OWN: f64 = 1e3;

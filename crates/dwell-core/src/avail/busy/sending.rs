@@ -2,9 +2,9 @@
 
 use super::Config;
 use super::plan::{LEAST_PAUSE, Plan, TOGETHER};
-use crate::avail::chance::spread;
-use crate::avail::stream::{occupied, stream};
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::spread;
+use crate::stream::{occupied, stream};
 use crate::train::{Departure, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

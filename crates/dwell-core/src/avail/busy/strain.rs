@@ -1,10 +1,10 @@
 //! Whether trains come longer than they were sent.
 
 use super::super::search::Verdict;
-use super::sample::Sample;
 use crate::stats::NORMAL;
 use crate::stats::bootstrap::small_sample_factor;
 use crate::stats::quantile::{mean, standard_deviation};
+use crate::stream::sample::Sample;
 
 /// So many standard errors of strain mean that a fleet is held up, and so many or fewer that it is not.
 const HELD_UP: f64 = 2.5;

@@ -1,12 +1,12 @@
 //! Fleets at rates that may be free: a test of one, and a search where that one is not.
 
-use super::super::stream::Passed;
 use super::belief::{Belief, belief};
 use super::late::left;
-use super::sample::Sample;
 use super::strain;
 use crate::avail::search::Verdict;
 use crate::stats::Estimate;
+use crate::stream::Passed;
+use crate::stream::sample::Sample;
 
 /// Trains of the test, of one that left doubts, and of each fleet of a search.
 pub(super) const TEST: usize = 2;

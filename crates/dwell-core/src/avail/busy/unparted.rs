@@ -1,8 +1,8 @@
 //! The gap of packets that left the narrow link one right behind the other.
 
-use super::line::Known;
 use super::waiting::HOST;
 use crate::stats::quantile::{mean, median, sorted};
+use crate::stream::line::Known;
 
 /// Share of all gaps that must lie together.
 const TOGETHER: f64 = 0.08;

@@ -1,8 +1,8 @@
 //! How long packets that come at random wait on the path.
 
-use super::line::Line;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::mean;
+use crate::stream::line::Line;
 
 /// The mean wait of single packets, of departure and apparent delay each, above the line under all of them, which is
 /// what two clocks make of a delay without a queue; `None` of fewer than three.

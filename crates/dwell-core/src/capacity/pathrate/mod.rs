@@ -15,10 +15,10 @@
 mod phases;
 
 use super::modes::{Mode, modes};
-use crate::avail::stream::{rate_at, shape, spacings, vantage};
 use crate::capacity::by_a_clock;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Vantage};
+use crate::stream::{rate_at, shape, spacings, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
 use phases::{Phase, Spread};

@@ -1,9 +1,9 @@
 //! Which trains are sent, phase by phase.
 
 use super::Pathrate;
-use crate::avail::stream::occupied;
 use crate::method::Step;
 use crate::stats::quantile::{mean, sorted, standard_deviation};
+use crate::stream::occupied;
 use crate::train::{Departure, Train};
 use crate::unit::{Bytes, Nanos};
 

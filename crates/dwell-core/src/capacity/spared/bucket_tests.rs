@@ -1,11 +1,11 @@
 //! A kernel's token bucket: small packets pass several at a time, and nothing leaves but when its timer comes.
 
 use super::{Config, SparedRuns};
-use crate::avail::chance::share;
-use crate::avail::stream::occupied;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity};
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::share;
+use crate::stream::occupied;
 use crate::train::{Arrival, Departure, Fate, Observation, PathFacts, Stamps};
 use crate::unit::{Bytes, Nanos};
 

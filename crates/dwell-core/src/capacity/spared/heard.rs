@@ -5,12 +5,12 @@ use super::crest::Crest;
 use super::ruler::Ruler;
 use super::runs::{LUMPY, lump, pace};
 use super::verdict::{in_all, narrow_link, no_less, rates_told};
-use crate::avail::chance::exponential;
-use crate::avail::stream::occupied;
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::coalescence::{Coalescence, Kind};
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report};
+use crate::stats::chance::exponential;
+use crate::stream::occupied;
 use crate::train::{Departure, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 

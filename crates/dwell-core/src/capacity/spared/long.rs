@@ -3,12 +3,12 @@
 use super::SparedRuns;
 use super::verdict::{AGREEING, in_all, narrow_link};
 use super::whole::Whole;
-use crate::avail::busy::bucket::{At, Bucket};
-use crate::avail::stream::{occupied, passed, spacing};
-use crate::capacity::fall::unseen;
+use crate::bucket::fall::unseen;
+use crate::bucket::{At, Bucket};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stats::Estimate;
+use crate::stream::{occupied, passed, spacing};
 use crate::train::{Departure, Fleet, Observation};
 use crate::unit::{Bytes, Nanos};
 

@@ -30,11 +30,11 @@ mod train;
 mod verdict;
 mod whole;
 
-use crate::avail::stream::shape;
 use crate::coalescence::Coalescence;
 use crate::method::{Method, Step};
 use crate::report::Report;
 use crate::stats::bootstrap::Indices;
+use crate::stream::shape;
 use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
 use long::Long;

@@ -4,8 +4,8 @@ use super::runs::{LUMPY, lump, pace};
 use super::train::Seen;
 use super::verdict::{AGREEING, SPILL};
 use super::{LARGE, SIZES, SparedRuns};
-use crate::avail::chance::exponential;
-use crate::avail::stream::{spacing, stream};
+use crate::stats::chance::exponential;
+use crate::stream::{spacing, stream};
 use crate::train::{Departure, Train};
 use crate::unit::Nanos;
 

@@ -13,13 +13,13 @@
 //! exact, as few are.)
 
 use super::crest::{Crest, EARLY, Mark, crest, score};
-use crate::avail::chance::share;
-use crate::avail::stream::{occupied, vantage};
 use crate::coalescence::{Behaviour, Fit, Kind};
 use crate::report::Vantage;
 use crate::stats::bootstrap::Indices;
+use crate::stats::chance::share;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::median;
+use crate::stream::{occupied, vantage};
 use crate::train::{Direction, Fate, Observation, Packet, Train};
 use crate::unit::{Bytes, Nanos};
 use std::ops::RangeInclusive;

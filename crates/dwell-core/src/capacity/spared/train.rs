@@ -1,7 +1,7 @@
 //! A train as it came.
 
-use crate::avail::stream::{occupied, shape, vantage};
 use crate::report::Vantage;
+use crate::stream::{occupied, shape, vantage};
 use crate::train::{Fate, Observation};
 use crate::unit::Bytes;
 

@@ -4,12 +4,12 @@ use super::crowd::{Crowd, crowd};
 use super::rounds::{SLOWER, SURE};
 use super::runs::{LUMPY, Runs, lump, pace};
 use super::{SparedRuns, WIDE};
-use crate::avail::stream::occupied;
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::{mean, quantile, standard_deviation};
+use crate::stream::occupied;
 use crate::unit::{BitRate, Bytes};
 
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.

@@ -1,7 +1,7 @@
 //! What a long train shows as a whole: at what rate it came, and whether others stood in it in step.
 
-use crate::avail::stream::{Passed, occupied};
 use crate::stats::quantile::{mean, standard_deviation};
+use crate::stream::{Passed, occupied};
 use crate::unit::{Bytes, ETHERNET_MIN};
 
 /// It came slower than it was sent by more than this share.

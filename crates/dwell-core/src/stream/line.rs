@@ -11,19 +11,19 @@ pub(crate) struct Line {
     /// Nanoseconds that one packet of the train takes.
     pub(crate) own: Estimate,
     /// rho of the tight link.
-    pub(super) share: Estimate,
+    pub(crate) share: Estimate,
     /// (1 - share) / own: packets of the train's size that are free a nanosecond.
     pub(crate) free: Estimate,
     /// Variance of what comes between two packets, nanoseconds of the link's work, for each nanosecond between them.
-    pub(super) noise: f64,
+    pub(crate) noise: f64,
     /// Where all samples begin if nothing is known of it.
-    pub(super) begins: Option<Estimate>,
+    pub(crate) begins: Option<Estimate>,
 }
 
 impl Line {
     /// The same of so many looks at the link. Where none of them met anything, resampling shows no doubt: traffic in
     /// bursts longer than a train may take so much of the time and stay unseen.
-    pub(super) fn of_looks(mut self, looks: usize) -> Self {
+    pub(crate) fn of_looks(mut self, looks: usize) -> Self {
         if self.share.high < RESOLUTION {
             let unseen = (UNSEEN / looks.max(1) as f64).min(1.0);
             self.free.low = self.free.low.min(self.free.value * (1.0 - unseen));
@@ -33,7 +33,7 @@ impl Line {
 }
 
 /// What is known of `own` from packets that nothing parted: a figure and its standard error.
-pub(super) type Known = (f64, f64);
+pub(crate) type Known = (f64, f64);
 
 /// No gap is taken for more certain than a ten-thousandth of itself, as a variance: what is known of `own` must count
 /// beside samples that agree to the last digit.
@@ -41,7 +41,7 @@ const LEAST_NOISE: f64 = 1e-8;
 
 /// Nor is what is free known better than to this share of the link: clocks, stamps and the rates of shapers are off by
 /// as much.
-pub(super) const RESOLUTION: f64 = 1e-3;
+pub(crate) const RESOLUTION: f64 = 1e-3;
 
 /// Or than to half a nanosecond a packet, for stamps are whole ones.
 const STAMP: f64 = 0.5;
@@ -54,7 +54,7 @@ const SURE: f64 = 0.2;
 
 /// So many packets as large as ours may come at the mean in the time in which none was seen, with some 90 % confidence; and
 /// so many of all looks may meet a burst at the mean where none did.
-pub(super) const UNSEEN: f64 = 2.3;
+pub(crate) const UNSEEN: f64 = 2.3;
 
 const RESAMPLES: usize = 500;
 
@@ -68,7 +68,7 @@ const SEED: u64 = 9;
 ///
 /// What is known goes by the board where all samples together clearly begin elsewhere: between packets that regular traffic
 /// always parts, nothing shows what one of them takes.
-pub(super) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
+pub(crate) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Option<Line> {
     let both = [full, near].concat();
     let alone = fitted(&both, None);
     let contradicts = |(value, _): &Known| {

@@ -5,15 +5,17 @@
 //! Capacity looks for one by trains at a link's own pace. There others hold up a train too, and a bucket may be so shallow that
 //! hardly a packet passes at that pace: [`At::Pace`] says what differs.
 
-use super::line::{Line, line};
-use super::sample::Sample;
-use crate::avail::stream::{Passed, occupied, stream};
-use crate::capacity::fall::{Fall, WINDOW, alike, fall, policed};
+pub(crate) mod fall;
+
 use crate::report::{Finding, Quantity, Report, Unit};
 use crate::stats::Estimate;
 use crate::stats::quantile::mean;
+use crate::stream::line::{Line, line};
+use crate::stream::sample::Sample;
+use crate::stream::{Passed, occupied, stream};
 use crate::train::Train;
 use crate::unit::{Bytes, Nanos};
+use fall::{Fall, WINDOW, alike, fall, policed};
 
 /// So many long trains must fall alike: what others send while a bucket empties moves the place by no more than such a factor, and
 /// the rate by no more than such another.
@@ -111,7 +113,7 @@ pub(crate) struct Bucket {
     /// Of packets that came once the bucket was empty.
     emptied: Vec<Sample>,
     /// How long these were sent for, nanoseconds.
-    pub(super) watched: f64,
+    pub(crate) watched: f64,
     /// Gaps between them, and those that are no longer than the trains' own.
     gaps: (usize, usize),
     /// What fell alike was no bucket.
@@ -224,7 +226,7 @@ impl Bucket {
     }
 
     /// Why what seems free may not be: a long train at it did not come as it was sent. `None` also where it is known why.
-    pub(super) fn doubt(&self) -> Option<&'static str> {
+    pub(crate) fn doubt(&self) -> Option<&'static str> {
         match (self.fallen(), self.falls.is_empty() || self.cleared, self.lossy) {
             (None, false, _) => Some(
                 "a long train at what seems free came slower from some packet on, and the next did not alike: a token bucket, or traffic of others",
@@ -262,7 +264,7 @@ impl Bucket {
     }
 
     /// The most that came through it once it was empty, packets a nanosecond: of each train one more may have.
-    pub(super) fn through(&self) -> f64 {
+    pub(crate) fn through(&self) -> f64 {
         self.falls.iter().map(|fall| (1.0 + self.one(fall)) / fall.after).fold(0.0, f64::max)
     }
 
@@ -383,186 +385,4 @@ fn blocks(passed: &[Passed]) -> Vec<Sample> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::avail::chance::exponential;
-    use crate::stats::bootstrap::Indices;
-    use proptest::prelude::*;
-
-    const SIZE: Bytes = Bytes(1_500);
-
-    /// Nanoseconds of 1 Gb/s that a packet takes, and packets that the bucket holds.
-    const GAP: f64 = 12_000.0;
-    const DEPTH: f64 = 40.0;
-
-    /// What comes of a train through a full bucket that gets a token for a packet each `own` nanoseconds, of which others take `share`, evenly.
-    fn bucket(train: &Train, own: f64, share: f64, drops: bool) -> Vec<Passed> {
-        of_depth(DEPTH, train, own, share, drops)
-    }
-
-    /// The same through one that holds so many packets.
-    fn of_depth(depth: f64, train: &Train, own: f64, share: f64, drops: bool) -> Vec<Passed> {
-        let (mut sent, mut last, mut tokens, mut ready) = (0.0, 0.0, depth, 0.0_f64);
-        let mut passed = Vec::new();
-        for (number, packet) in train.packets.iter().enumerate() {
-            sent += if number > 0 { packet.hold.as_f64() } else { 0.0 };
-            tokens = f64::min(tokens + (sent - last) * (1.0 - share) / own, depth);
-            last = sent;
-            if tokens >= 1.0 {
-                tokens -= 1.0;
-                ready = sent;
-            } else if drops {
-                continue;
-            } else {
-                // It waits for its token behind those that wait already, and what others sent meanwhile.
-                ready = ready.max(sent) + (own + share * packet.hold.as_f64()).max(packet.hold.as_f64());
-                tokens = 0.0;
-            }
-            passed.push(Passed { number, sent, came: ready });
-        }
-        passed
-    }
-
-    /// What comes of a train through links that take [`GAP`] for each packet, of which others' packets of that size take `share` by
-    /// chance: one behind another.
-    fn loaded(train: &Train, share: f64, links: usize, chance: &mut Indices) -> Vec<Passed> {
-        let mut at = 0.0;
-        let times = train.packets.iter().enumerate().map(|(number, packet)| {
-            at += if number > 0 { packet.hold.as_f64() } else { 0.0 };
-            at
-        });
-        let sent: Vec<f64> = times.collect();
-        let mut came = sent.clone();
-        for _ in 0..links {
-            let mean = Nanos::from_f64(GAP / share);
-            let mut next = || exponential(chance, mean).as_f64();
-            let (mut free, mut other) = (0.0_f64, next());
-            for at in &mut came {
-                while other <= *at {
-                    free = free.max(other) + GAP;
-                    other += next();
-                }
-                free = free.max(*at) + GAP;
-                *at = free;
-            }
-        }
-        let first = came[0];
-        let passed = sent.iter().zip(came).enumerate();
-        passed.map(|(number, (sent, came))| Passed { number, sent: *sent, came: came - first }).collect()
-    }
-
-    fn run(packets: usize, path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
-        run_at(At::Free, packets, path)
-    }
-
-    fn run_at(at: At, packets: usize, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
-        let mut bucket = Bucket::new(at, GAP, packets);
-        while let Some((train, _)) = bucket.next(SIZE) {
-            bucket.see(&path(&train));
-        }
-        bucket
-    }
-
-    proptest! {
-        #[test]
-        fn what_a_shaper_leaves_is_told_with_its_rate_and_depth(slower in 2.0..40.0f64, share in 0.0..0.7f64) {
-            let own = slower * GAP;
-            let told = run(600, |train| bucket(train, own, share, false));
-            let line = told.line().unwrap();
-            prop_assert!((line.free.value * own / (1.0 - share) - 1.0).abs() < 0.03, "{line:?}");
-            prop_assert!((line.own.value / own - 1.0).abs() < 0.03, "{line:?}");
-            let depth = told.depth(&line).unwrap();
-            prop_assert!(depth.low <= DEPTH && DEPTH <= depth.high && depth.high - depth.low < 12.0, "{depth:?}");
-        }
-
-        /// At the pace of its link hardly a packet passes it as it was sent.
-        #[test]
-        fn a_shallow_bucket_is_told_at_its_links_pace(
-            slower in 1.4..40.0f64, share in 0.0..0.5f64, depth in 1.0..12.0f64,
-        ) {
-            let own = slower * GAP;
-            let told = run_at(At::Pace, 410, |train| of_depth(depth, train, own, share, false));
-            prop_assert!(told.fallen().is_some() && !told.is_load());
-            let line = told.line().unwrap();
-            prop_assert!((line.own.value / own - 1.0).abs() < 0.03, "{line:?}");
-            let held = told.depth(&line).unwrap();
-            prop_assert!(held.low <= depth && depth <= held.high, "{depth} {held:?}");
-        }
-
-        /// What others send between its packets holds up such a train too, and is no bucket.
-        #[test]
-        fn loaded_links_are_no_bucket(share in 0.05..0.95f64, links in 1..3_usize, seed in 0..1_000_usize) {
-            let mut chance = Indices::new(seed as u64);
-            let told = run_at(At::Pace, 410, |train| loaded(train, share, links, &mut chance));
-            prop_assert!(told.line().is_none(), "{:?}", told.line());
-        }
-
-        #[test]
-        fn of_a_policer_the_bound_holds(slower in 2.0..20.0f64) {
-            let told = run(600, |train| bucket(train, slower * GAP, 0.0, true));
-            prop_assert!(told.fallen().is_some_and(|fall| fall.drops) && told.line().is_none());
-            let free = 1.0 / (slower * GAP);
-            prop_assert!(told.through() >= free && told.through() < 1.1 * free, "{} {free}", told.through());
-        }
-    }
-
-    #[test]
-    fn a_train_that_comes_as_it_was_sent_is_the_only_one() {
-        let told = run(600, |train| bucket(train, 0.9 * GAP, 0.0, false));
-        assert_eq!((told.sent, told.fallen(), told.doubt()), (1, None, None));
-    }
-
-    #[test]
-    fn what_falls_once_is_no_bucket() {
-        let told = |second: f64| {
-            let mut trains = 0;
-            run(600, |train| {
-                trains += 1;
-                bucket(train, if trains == 1 { 4.0 * GAP } else { second * GAP }, 0.0, false)
-            })
-        };
-        let passed = told(0.9);
-        assert_eq!((passed.sent, passed.fallen(), passed.doubt()), (2, None, None));
-        // The second was held up as well, but otherwise.
-        let held = told(1.6);
-        assert_eq!((held.sent, held.fallen()), (2, None));
-        assert!(held.doubt().unwrap().contains("slower"));
-    }
-
-    #[test]
-    fn what_lets_slower_trains_pass_is_no_bucket() {
-        // Others came with either long train, and with none behind them.
-        let mut trains = 0;
-        let told = run(600, |train| {
-            trains += 1;
-            bucket(train, if trains <= ALIKE { 4.0 * GAP } else { 0.9 * GAP }, 0.0, false)
-        });
-        assert_eq!(told.fallen(), None);
-        assert!(told.doubt().unwrap().contains("slower"));
-    }
-
-    #[test]
-    fn what_loses_packets_by_no_rule_is_in_doubt() {
-        let lost = |part: usize| {
-            run(600, |train| {
-                let passed = bucket(train, 0.9 * GAP, 0.0, false);
-                passed.into_iter().filter(|packet| !(packet.number.pow(2) / 7).is_multiple_of(part)).collect()
-            })
-        };
-        assert!(lost(5).doubt().unwrap().contains("lost"));
-        assert_eq!(lost(50).doubt(), None);
-    }
-
-    #[test]
-    fn a_bucket_has_time_to_fill_and_a_queue_to_drain() {
-        let mut told = Bucket::new(At::Free, GAP, 600);
-        let (train, pause) = told.next(SIZE).unwrap();
-        assert_eq!((train.packets.len(), pause), (600, Nanos::ZERO));
-        told.see(&bucket(&train, 10.0 * GAP, 0.5, false));
-        let (second, pause) = told.next(SIZE).unwrap();
-        assert!(second.packets.len() < 600);
-        // What waits of the first, and forty tokens at half of the bucket's rate.
-        let waits = (600.0 - DEPTH) * 10.0 * GAP;
-        assert!(pause.as_f64() > waits + DEPTH * 20.0 * GAP, "{pause:?}");
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
 //! Packets of one size at one spacing, as they were sent and as they arrived.
 
+pub(crate) mod line;
+pub(crate) mod sample;
+
 use crate::report::Vantage;
 use crate::train::{Fate, Observation, Packet, Train};
 use crate::unit::{BitRate, Bytes, ETHERNET_MIN, INTER_FRAME_GAP, Nanos};

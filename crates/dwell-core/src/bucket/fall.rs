@@ -1,8 +1,8 @@
 //! Where the rate falls at which a burst arrives: a token bucket is empty there. A shaper lets the rest wait, a policer
 //! drops it.
 
-use crate::avail::stream::{Passed, rate_at};
 use crate::stats::quantile::{mean, median, quantile_of_sorted, sorted};
+use crate::stream::{Passed, rate_at};
 use crate::unit::Bytes;
 
 /// A rate is taken of so many packets.
@@ -12,10 +12,10 @@ pub(crate) const WINDOW: usize = 4;
 const BESIDE: usize = 4;
 
 /// gamma: the rates before are so many times those after (Kanuparthy and Dovrolis 2011, section 3.1).
-pub(super) const GAMMA: f64 = 1.1;
+pub(crate) const GAMMA: f64 = 1.1;
 
 /// The sender is faster than what arrives if it sends so many times as much.
-pub(super) const FASTER: f64 = 1.05;
+pub(crate) const FASTER: f64 = 1.05;
 
 /// So many packets must have passed a policer after its first loss, and so many must have been lost.
 pub(crate) const STEPS: usize = 12;

@@ -1,6 +1,6 @@
 //! Figures drawn by chance, from a seed.
 
-use crate::stats::bootstrap::Indices;
+use super::bootstrap::Indices;
 use crate::unit::Nanos;
 
 /// Steps of a share of one.

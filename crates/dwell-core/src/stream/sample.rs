@@ -1,21 +1,21 @@
 //! The mean spacing of one train.
 
-use super::super::stream::Passed;
+use super::Passed;
 use crate::stats::quantile::{mean, standard_deviation};
 
 /// Mean spacing of one train, nanoseconds a packet.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// As it was sent.
-    pub(super) input: f64,
+    pub(crate) input: f64,
     /// As it came.
-    pub(super) output: f64,
+    pub(crate) output: f64,
     /// Gaps of which these are the means.
-    pub(super) gaps: f64,
+    pub(crate) gaps: f64,
     /// How far the output may be off because packets were read in batches.
-    pub(super) blur: f64,
+    pub(crate) blur: f64,
     /// Variance of the mean gap as it came, if its gaps had nothing to do with each other.
-    pub(super) scatter: f64,
+    pub(crate) scatter: f64,
 }
 
 /// Packets nearer to each other than this share of the mean were read in one batch.
@@ -24,7 +24,7 @@ const TOGETHER: f64 = 0.25;
 impl Sample {
     /// Of the gaps of a train's packets that `busy` says count (one for each gap); `None` where too few do to tell how they
     /// scatter, or no time passed.
-    pub(super) fn of(passed: &[Passed], busy: &[bool]) -> Option<Self> {
+    pub(crate) fn of(passed: &[Passed], busy: &[bool]) -> Option<Self> {
         let span = |from: usize, to: usize| {
             (passed[to].sent - passed[from].sent, passed[to].came - passed[from].came)
         };
@@ -51,7 +51,7 @@ impl Sample {
     /// The last packet of a batch came right before it was read, whichever way a NIC coalesces, but for the train's last
     /// batch, which waits for packets that do not come: the time between the last packets of two other batches is off by
     /// a gap at most.
-    pub(super) fn of_batches(passed: &[Passed]) -> Option<Self> {
+    pub(crate) fn of_batches(passed: &[Passed]) -> Option<Self> {
         let [first, .., last] = passed else { return None };
         let together = TOGETHER * (last.came - first.came) / (passed.len() - 1) as f64;
         let mut ends =
@@ -65,7 +65,7 @@ impl Sample {
 }
 
 /// All packets were read at once.
-pub(super) fn at_once(passed: &[Passed]) -> bool {
+pub(crate) fn at_once(passed: &[Passed]) -> bool {
     passed.iter().all(|packet| packet.came == 0.0)
 }
 
@@ -78,7 +78,7 @@ const MORE: f64 = 0.05;
 const ERRORS: f64 = 1.5;
 
 /// Whether trains kept the link busy: at the mean they came further apart than they were sent.
-pub(super) fn busy(samples: &[Sample]) -> bool {
+pub(crate) fn busy(samples: &[Sample]) -> bool {
     samples.iter().map(|sample| sample.output - sample.input).sum::<f64>() > 0.0
 }
 
@@ -95,17 +95,17 @@ fn more(slower: &[Sample], paced: &[Sample], own: f64) -> Option<(f64, f64)> {
 }
 
 /// Whether they met so much more.
-pub(super) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
+pub(crate) fn heavier(slower: &[Sample], paced: &[Sample], own: f64) -> bool {
     more(slower, paced, own).is_some_and(|(more, error)| more > MORE.max(ERRORS * error))
 }
 
 /// By how many standard errors they met more.
-pub(super) fn surplus(slower: &[Sample], paced: &[Sample], own: f64) -> Option<f64> {
+pub(crate) fn surplus(slower: &[Sample], paced: &[Sample], own: f64) -> Option<f64> {
     more(slower, paced, own).filter(|(_, error)| *error > 0.0).map(|(more, error)| more / error)
 }
 
 /// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
-pub(super) fn differ<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
+pub(crate) fn differ<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
     let (mut between, mut within) = (0.0, 0.0);
     for samples in spacings {
         let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
