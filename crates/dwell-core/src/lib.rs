@@ -40,6 +40,7 @@ pub mod coalescence;
 pub mod limit;
 mod method;
 pub mod mtu;
+mod onlooker;
 mod report;
 mod stream;
 mod train;
@@ -49,6 +50,7 @@ pub mod waterfall;
 
 pub use circumstances::{Circumstances, HostFacts};
 pub use method::{Effort, LoadLimit, Method, Path, Step, run};
+pub use onlooker::Onlooker;
 pub use report::{Finding, Quantity, Report, Side, Unit, Vantage};
 pub use train::{
     Arrival, Departure, Direction, Fate, Fleet, Observation, Packet, PacketTruth, Passage, PathFacts, Stamps,

@@ -4,10 +4,9 @@ use dwell_core::avail::{Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spr
 use dwell_core::capacity::{
     Bprobe, Capprobe, EndLink, Nettimer, PacketPair, Pathrate, ShaperProbe, SparedRuns,
 };
-use dwell_core::doubt::Doubts;
-use dwell_core::limit::{ByTrains, Limit};
+use dwell_core::limit::Limit;
 use dwell_core::{
-    BitRate, Effort, Finding, Fleet, Method, Passage, Path, PathFacts, Quantity, Report, Side, run,
+    BitRate, Effort, Finding, Fleet, Method, Onlooker, Passage, Path, PathFacts, Quantity, Report, Side, run,
 };
 use dwell_sim::{Scenario, SimError, SimPath};
 
@@ -66,14 +65,9 @@ fn methods(facts: &PathFacts) -> Vec<Box<dyn Method>> {
 
 /// What a method says of a path, and what it cost.
 fn report(method: &mut dyn Method, path: &mut impl Path) -> (Report, Effort) {
-    let (mut doubts, mut by_trains, facts) =
-        (Doubts::default(), ByTrains::default(), with_capacity(&path.facts()));
-    let see = |passage: Passage| {
-        doubts.see(&passage.observation);
-        by_trains.see(&passage.observation);
-    };
-    let effort = run(method, path, None, see).unwrap();
-    let report = by_trains.judge(doubts.raise(method.report()), &facts);
+    let (mut onlooker, facts) = (Onlooker::default(), with_capacity(&path.facts()));
+    let effort = run(method, path, None, |passage| onlooker.see(&passage.observation)).unwrap();
+    let report = onlooker.judge(method.report(), &facts);
     println!("{}: {:?}\n  {:?} {:?}", report.method, report.findings, report.verdict, report.warnings);
     (report, effort)
 }

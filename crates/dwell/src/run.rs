@@ -6,12 +6,11 @@ use crate::verb::{avail, capacity};
 use crate::world::World;
 use anyhow::Result;
 use dwell_core::coalescence::Coalesced;
-use dwell_core::doubt::Doubts;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
-use dwell_core::limit::ByTrains;
 use dwell_core::truth::Usage;
 use dwell_core::{
-    BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Nanos, Passage, PathFacts, Quantity, Report,
+    BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Nanos, Onlooker, Passage, PathFacts,
+    Quantity, Report,
 };
 use dwell_net::LiveError;
 use dwell_net::protocol::Refusal;
@@ -125,14 +124,12 @@ impl Run {
         let limit = self.facts.end_link.map(|capacity| LoadLimit { share: self.share, capacity });
         let (writer, seen, progress) = (&mut self.writer, &mut self.seen, &self.progress);
         let mut unwritten = None;
-        let (mut counted, mut doubts) = (Effort::default(), Doubts::default());
-        let mut by_trains = ByTrains::default();
+        let (mut counted, mut onlooker) = (Effort::default(), Onlooker::default());
         progress.say(format!("{stage}: first probes"));
         let before = self.world.reading()?;
         let outcome = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             counted.count(Nanos::ZERO, &passage.observation);
-            doubts.see(&passage.observation);
-            by_trains.see(&passage.observation);
+            onlooker.see(&passage.observation);
             progress.say(format!("{stage}: {} probes", counted.probes));
             if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
                 unwritten = writer.push(stage, passage.clone()).err();
@@ -151,7 +148,7 @@ impl Run {
         if let Some(error) = unwritten {
             return Err(error.into());
         }
-        let mut report = by_trains.judge(doubts.raise(method.report()), &self.facts);
+        let mut report = onlooker.judge(method.report(), &self.facts);
         report
             .warnings
             .extend(refused.map(|error| {

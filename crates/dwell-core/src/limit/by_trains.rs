@@ -140,7 +140,11 @@ impl ByTrains {
             let known = facts.narrow_link.or(facts.end_link).map(|BitRate(bps)| bps as f64);
             return match known.filter(|known| rate * FASTER > *known) {
                 Some(known) => {
-                    (Limit::Link, format!("it is what the link carries, {}, all of it", bit_rate(known)))
+                    let why = format!(
+                        "no packets were sent faster than the narrow link was measured to carry, {}",
+                        bit_rate(known)
+                    );
+                    (Limit::Link, why)
                 }
                 None => (
                     Limit::SenderLimited,

@@ -3,9 +3,8 @@
 use crate::bench::{Bench, pairs};
 use crate::proxy::{Proxy, Verdict, Way};
 use dwell_core::avail::Busy;
-use dwell_core::doubt::Doubts;
 use dwell_core::limit::Limit;
-use dwell_core::{Bytes, Departure, Fate, HostFacts, Method as _, Nanos, Passage, Path, Train};
+use dwell_core::{Bytes, Departure, Fate, HostFacts, Method as _, Nanos, Onlooker, Passage, Path, Train};
 use dwell_net::prober::{Arrived, Seen};
 use dwell_net::protocol::{ClockReading, Limits, Reply, Request, Welcome};
 use dwell_net::{Channel, ConnectError, Host, Identity, LiveError, LivePath, Peers};
@@ -321,18 +320,18 @@ fn a_receiver_that_does_not_keep_up_is_told_by_its_own_count() {
     let mut path = bench.connect();
     let burst = Departure { pause: Nanos::from_millis(5), train: Train::burst(Bytes(1_500), 200) };
     let passages = path.carry(&vec![burst.clone(), burst]).unwrap();
-    let mut doubts = Doubts::default();
+    let mut onlooker = Onlooker::default();
     for Passage { observation, .. } in &passages {
         let lost = observation.fates.iter().filter(|fate| fate.arrival.is_none()).count();
         assert!(lost > 0, "200 packets found room");
         // The loopback loses nothing: all that is missing found no room.
         assert_eq!(observation.overflowed as usize, lost);
-        doubts.see(observation);
+        onlooker.see(observation);
     }
     // And so says what measures, whichever method.
     let mut busy = Busy::new(Default::default(), &path.facts());
-    dwell_core::run(&mut busy, &mut path, None, |passage| doubts.see(&passage.observation)).unwrap();
-    let report = doubts.raise(busy.report());
+    dwell_core::run(&mut busy, &mut path, None, |passage| onlooker.see(&passage.observation)).unwrap();
+    let report = onlooker.judge(busy.report(), &path.facts());
     assert_eq!(
         report.verdict.as_ref().map(|verdict| verdict.limit),
         Some(Limit::ReceiverLimited),

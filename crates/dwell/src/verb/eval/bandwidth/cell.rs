@@ -46,6 +46,8 @@ pub(super) struct Cell {
     pub(super) median_packets: Option<f64>,
     /// Of what the tight link carries in the measurement's time, the tool's share.
     pub(super) median_share: f64,
+    /// How often a result said what limited it, by what it said.
+    pub(super) limits: BTreeMap<&'static str, usize>,
     /// Why there were no values, where there were none.
     pub(super) reason: Option<String>,
 }
@@ -96,6 +98,10 @@ impl Cell {
             .filter(|row| row.verdict == Verdict::Value)
             .filter_map(|row| row.finding().holds(row.truth?))
             .collect();
+        let mut limits = BTreeMap::new();
+        for limit in met.iter().filter_map(|met| met.limit) {
+            *limits.entry(limit.name()).or_insert(0) += 1;
+        }
         let packets: Vec<f64> = met.iter().filter_map(|met| Some(met.packets? as f64)).collect();
         Some(Self {
             world: first.world,
@@ -122,6 +128,7 @@ impl Cell {
             overhead: mean(Met::overhead),
             median_packets: median(&packets),
             median_share: median(&all(|met| met.tool_bps as f64 / met.capacity_bps.max(1) as f64))?,
+            limits,
             reason: rows
                 .iter()
                 .find(|row| row.estimate.is_none())
@@ -159,6 +166,7 @@ pub(super) mod tests {
     use super::*;
     use crate::verb::eval::place::Place;
     use crate::verb::eval::rows::Origin;
+    use dwell_core::limit::Limit;
     use dwell_core::{Effort, Finding, Vantage};
 
     /// One measurement at 100 Mb/s with 50 free, off by so many Mb/s.
@@ -193,6 +201,7 @@ pub(super) mod tests {
             span_ns: 1_000_000_000,
             packets: Some(300),
             warnings,
+            limit: Some(Limit::Link),
             uncarried: None,
         };
         let mut row = Row::new(&origin, Quantity::AvailableBandwidth, &finding, Some(bps(50.0)), None);

@@ -1,6 +1,7 @@
 //! What a measurement met on the path, and what it added.
 
 use super::offered::asked;
+use dwell_core::limit::Limit;
 use dwell_core::truth::Usage;
 use dwell_core::{Nanos, Quantity};
 use dwell_sim::Scenario;
@@ -30,6 +31,9 @@ pub(in crate::verb::eval) struct Met {
     pub(in crate::verb::eval) packets: Option<u64>,
     /// Doubts that its result told.
     pub(in crate::verb::eval) warnings: usize,
+    /// What its result says limits it.
+    #[serde(default)]
+    pub(in crate::verb::eval) limit: Option<Limit>,
     /// Why nothing can be judged by it: what the lab, asked right before, does not carry of what a train needs.
     #[serde(default)]
     pub(in crate::verb::eval) uncarried: Option<String>,
@@ -39,14 +43,8 @@ pub(in crate::verb::eval) struct Met {
 const STRAY: u64 = 1_000;
 
 impl Met {
-    /// `None`: no link of the path is limited.
-    pub(super) fn of(
-        usage: &Usage,
-        began: Nanos,
-        packets: Option<u64>,
-        warnings: usize,
-        scenario: &Scenario,
-    ) -> Option<Self> {
+    /// Of a result of which nothing more is known; `None`: no link of the path is limited.
+    pub(super) fn of(usage: &Usage, began: Nanos, packets: Option<u64>, scenario: &Scenario) -> Option<Self> {
         let tight = usage.tight()?;
         let whole = |bps: f64| bps.max(0.0).round() as u64;
         Some(Self {
@@ -59,7 +57,8 @@ impl Met {
             began_ns: began.0,
             span_ns: usage.span.0,
             packets,
-            warnings,
+            warnings: 0,
+            limit: None,
             uncarried: None,
         })
     }
@@ -97,7 +96,7 @@ mod tests {
         let reading = |at, count| Reading { at: Nanos::from_secs(at), links: vec![count] };
         // Two seconds at 60 Mb/s of others and 30 of the tool's.
         let usage = reading(1, count(0.0, 0.0)).until(&reading(3, count(7.5e6, 15e6))).unwrap();
-        let met = Met::of(&usage, Nanos::ZERO, None, 0, &scenario).unwrap();
+        let met = Met::of(&usage, Nanos::ZERO, None, &scenario).unwrap();
         assert_eq!((met.asked_bps, met.offered_bps), (Some(50_000_000), 60_000_000));
         assert_eq!((met.capacity_bps, met.free_bps, met.tool_bps), (100_000_000, 40_000_000, 30_000_000));
         assert_eq!((met.intrusiveness(), met.overhead()), (Some(0.75), Some(0.5)));

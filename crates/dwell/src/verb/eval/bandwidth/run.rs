@@ -8,12 +8,13 @@ use crate::verb::eval::journal::Judged;
 use crate::verb::eval::place::Place;
 use crate::verb::eval::rows::{Origin, Row};
 use anyhow::{Context, Result};
+use dwell_core::limit::Limit;
 use dwell_core::throughput::Connection;
 use dwell_core::throughput::report::report;
 use dwell_core::truth::Usage;
 use dwell_core::unit::{ETHERNET_OVERHEAD, INTER_FRAME_GAP};
 use dwell_core::{
-    BitRate, Bytes, Direction, Effort, Finding, Nanos, Path, PathFacts, Quantity, Report, Unit, Vantage,
+    BitRate, Bytes, Direction, Effort, Finding, Nanos, Onlooker, Path, PathFacts, Quantity, Unit, Vantage,
     run as carry,
 };
 use dwell_lab::{Lab, LabOptions};
@@ -90,6 +91,7 @@ struct Measured {
     seconds: f64,
     packets: Option<u64>,
     warnings: usize,
+    limit: Option<Limit>,
 }
 
 impl Witness<'_> {
@@ -113,11 +115,12 @@ impl Witness<'_> {
             let machine = method.build(self.seed.wrapping_add(turn), &facts);
             let mut machine = machine.with_context(|| format!("{} sends no trains", method.name()))?;
             let began = Instant::now();
-            let effort = carry(&mut *machine, path, None, |_| ())?;
+            let mut onlooker = Onlooker::default();
+            let effort = carry(&mut *machine, path, None, |passage| onlooker.see(&passage.observation))?;
             let took = began.elapsed();
             let after = counters(path)?;
             let usage = before.until(&after).context("no time passed on the path")?;
-            let report: Report = machine.report();
+            let report = onlooker.judge(machine.report(), &facts);
             let measured = Measured {
                 method: method.name().to_owned(),
                 stamps: report.stamps,
@@ -131,6 +134,7 @@ impl Witness<'_> {
                 },
                 packets: Some(effort.packets),
                 warnings: report.warnings.len(),
+                limit: report.verdict.map(|verdict| verdict.limit),
             };
             self.note(measured, &usage, before.at - first);
         }
@@ -170,6 +174,7 @@ impl Witness<'_> {
                 seconds: transfer.span().as_secs_f64(),
                 packets: None,
                 warnings: report.warnings.len(),
+                limit: report.verdict.map(|verdict| verdict.limit),
             };
             self.note(measured, &usage, before.at - first);
         }
@@ -207,6 +212,7 @@ impl Witness<'_> {
                 seconds,
                 packets: None,
                 warnings: 0,
+                limit: None,
             };
             self.note(measured, &usage, heard.before.at - first);
             if failed {
@@ -221,7 +227,8 @@ impl Witness<'_> {
     }
 
     fn note(&mut self, measured: Measured, usage: &Usage, began: Nanos) {
-        let Measured { method, stamps, quantity, finding, effort, seconds, packets, warnings } = measured;
+        let Measured { method, stamps, quantity, finding, effort, seconds, packets, warnings, limit } =
+            measured;
         let origin = Origin {
             world: self.world,
             place: self.judged.place.clone(),
@@ -235,14 +242,12 @@ impl Witness<'_> {
         // A throughput is held against what is free, as papers/004 does.
         let held = if quantity == Quantity::Throughput { Quantity::AvailableBandwidth } else { quantity };
         let mut row = Row::new(&origin, quantity, &finding, truths.get(&held).copied(), None);
-        row.met = self
-            .condition
-            .scenario()
-            .ok()
-            .and_then(|scenario| Met::of(usage, began, packets, warnings, scenario));
+        row.met =
+            self.condition.scenario().ok().and_then(|scenario| Met::of(usage, began, packets, scenario));
         // Others send as they like; what they make of this machine is theirs.
         let uncarried = self.uncarried.as_ref().filter(|_| packets.is_some());
         if let Some(met) = &mut row.met {
+            (met.warnings, met.limit) = (warnings, limit);
             met.uncarried = uncarried.cloned();
         }
         self.judged.rows.push(row);

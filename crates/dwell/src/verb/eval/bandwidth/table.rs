@@ -30,7 +30,7 @@ impl Sheet {
     }
 }
 
-const HEADS: [&str; 14] = [
+const HEADS: [&str; 15] = [
     "condition",
     "tool",
     "values",
@@ -45,6 +45,7 @@ const HEADS: [&str; 14] = [
     "intrusiveness",
     "overhead",
     "packets",
+    "limited by",
 ];
 
 /// The worlds that have cells, by their names: they are never mixed.
@@ -143,6 +144,17 @@ fn once(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
+/// What its results said was the limit, the most frequent first.
+fn limits(cell: &Cell) -> String {
+    let mut told: Vec<_> = cell.limits.iter().collect();
+    told.sort_by_key(|(_, times)| std::cmp::Reverse(**times));
+    match told.as_slice() {
+        [] => none(),
+        [(limit, _)] => (**limit).to_owned(),
+        many => many.iter().map(|(limit, times)| format!("{limit} {times}")).collect::<Vec<_>>().join(", "),
+    }
+}
+
 fn line(cell: &Cell) -> Vec<String> {
     let part = |value: Option<f64>| value.map_or_else(none, share);
     let of = |spread: Option<Spread>, of: fn(Spread) -> f64, unit| {
@@ -168,6 +180,7 @@ fn line(cell: &Cell) -> Vec<String> {
         part(cell.intrusiveness),
         part(cell.overhead),
         cell.median_packets.map_or_else(none, |packets| format!("{packets:.0}")),
+        limits(cell),
     ]
 }
 
