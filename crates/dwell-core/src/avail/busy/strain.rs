@@ -47,7 +47,7 @@ pub(super) fn allowed(fleet: &[Sample], noise: f64) -> f64 {
     NONE.max(mean(&walks).unwrap_or(0.0))
 }
 
-/// Whether a fleet of one rate was held up, where the cross traffic's work is as [`Line::noise`](super::line::Line) says.
+/// Whether a fleet of one rate was held up, where the cross traffic's work is as [`Line::noise`](crate::stream::line::Line) says.
 pub(super) fn verdict(fleet: &[Sample], noise: f64) -> Verdict {
     let (Some(held), Some(error)) = (held(fleet), doubt(fleet)) else {
         // Nothing came through whole.
