@@ -73,7 +73,7 @@ impl Trial {
         }
     }
 
-    /// Whether the last fleet, the test, came through as it was sent, where the cross traffic's work is as [`Line::noise`](super::line::Line) says;
+    /// Whether the last fleet, the test, came through as it was sent, where the cross traffic's work is as [`Line::noise`](crate::stream::line::Line) says;
     /// `None`: too few trains to tell.
     pub(super) fn passed(&self, noise: f64) -> Option<bool> {
         let fleet = self.fleets.last()?;
