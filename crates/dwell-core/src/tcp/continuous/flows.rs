@@ -70,8 +70,8 @@ impl Heads {
 
 type Set<T> = [Option<Flow<T>>; WAYS];
 
-/// What is kept of each flow. A flow that was silent for too long, or while the clock was set back, begins anew; where there is no place for another, the
-/// one of four that was silent for longest is forgotten, and counted.
+/// What is kept of each flow. A flow that was silent for too long, or while the clock was set back, begins anew; where there is
+/// no place for another, the one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
     heads: Box<[Heads]>,
