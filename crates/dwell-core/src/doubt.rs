@@ -1,7 +1,7 @@
 //! What was odd about the packets of a measurement, whatever its method made of them: loss, disorder, a receiver that could
 //! not keep up, a path or a clock that changed midway. It goes into the report, so that no figure looks surer than it is.
 
-use crate::bucket::fall::{Fall, STEPS, policed};
+use crate::bucket::fall::{Fall, STEPS, described, policed, warned};
 use crate::limit::Limit;
 use crate::report::Report;
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
@@ -30,7 +30,7 @@ const BACK: Nanos = Nanos(50_000);
 
 /// The odd things that were seen.
 #[derive(Clone, Debug, Default)]
-pub struct Doubts {
+pub(crate) struct Doubts {
     packets: u64,
     lost: u64,
     overflowed: u64,
@@ -45,7 +45,7 @@ pub struct Doubts {
 
 impl Doubts {
     /// Sees what became of a train.
-    pub fn see(&mut self, observation: &Observation) {
+    pub(crate) fn see(&mut self, observation: &Observation) {
         let arrived = observation.fates.iter().filter_map(|fate| fate.arrival.as_ref());
         let orders: Vec<u32> = arrived.clone().map(|arrival| arrival.order).collect();
         self.packets += observation.fates.len() as u64;
@@ -69,13 +69,13 @@ impl Doubts {
 
     /// Says in a report what was odd.
     #[must_use]
-    pub fn raise(&self, mut report: Report) -> Report {
+    pub(crate) fn raise(&self, mut report: Report) -> Report {
         let share = |part: u64| part as f64 / self.packets.max(1) as f64;
         let percent =
             |part: u64| format!("{part} of {} packets ({:.1} %)", self.packets, share(part) * 100.0);
         let told = |report: &Report| report.verdict.as_ref().is_some_and(|it| it.limit == Limit::TokenBucket);
         if let Some(reason) = self.policer().filter(|_| !told(&report)) {
-            report.warnings.push(format!("{reason}; figures that do not allow for it are wrong"));
+            report.warnings.push(warned(&reason));
             report = report.limited(Limit::TokenBucket, reason);
         }
         let policed = told(&report);
@@ -119,8 +119,7 @@ impl Doubts {
             && rates.len() * 2 >= self.lossy
             && rates.last()? <= &(rates.first()? * SAME);
         let (fall, _) = self.policed.first().filter(|_| alike)?;
-        let (rate, depth) = (median(&rates)? / 1e6, median(&depths)? / 1e3);
-        Some(format!("{}: {rate:.3} Mb/s, {depth:.1} kB deep", fall.reason()))
+        Some(described(fall, median(&rates)?, median(&depths)?))
     }
 
     /// By how much the delays of first packets changed at once and for good: on either side they spread by much less. (The

@@ -15,7 +15,7 @@ pub mod capacity;
 pub mod capture;
 
 pub mod delay;
-pub mod doubt;
+mod doubt;
 
 pub mod echo;
 

@@ -1,7 +1,7 @@
 //! What is to be said of a measurement besides what its method says.
 
 use crate::doubt::Doubts;
-use crate::limit::ByTrains;
+use crate::limit::by_trains::ByTrains;
 use crate::report::Report;
 use crate::train::{Observation, PathFacts};
 
@@ -19,8 +19,8 @@ impl Onlooker {
         self.by_trains.see(observation);
     }
 
-    /// Adds to a report [what was odd](Doubts::raise) and, unless that or the method has said so, [what limits its
-    /// rate](ByTrains::judge), where so much is known of the path.
+    /// Adds to a report what was odd and, unless that or the method has said so, what limits its rate, where so much is known of
+    /// the path.
     #[must_use]
     pub fn judge(&self, report: Report, facts: &PathFacts) -> Report {
         self.by_trains.judge(self.doubts.raise(report), facts)

@@ -316,21 +316,35 @@ fn methods_whose_trains_empty_a_bucket_tell_of_it() {
     let mut bucket = idle("shaper = { rate = '50 Mb/s', burst = '20 kB' }");
     bucket.links[1].rate = Some(BitRate::from_mbps(200));
     for report in reports(&bucket) {
-        let Some(verdict) = &report.verdict else { continue };
+        // Who tells no rate tells no limit: of those that are judged here all do.
+        let verdict = || report.verdict.as_ref().unwrap_or_else(|| panic!("{report:?}"));
         match report.method.as_str() {
             "igi" | "ptr" | "pathrate" => {
-                assert_eq!(verdict.limit, Limit::TokenBucket, "{report:?}");
-                let told = verdict.reason.split("a token bucket of ").nth(1).unwrap();
+                assert_eq!(verdict().limit, Limit::TokenBucket, "{report:?}");
+                let told = verdict().reason.split("a token bucket of ").nth(1).unwrap();
                 let rate: f64 = told.split(' ').next().unwrap().parse().unwrap();
                 assert!((rate / 50.0 - 1.0).abs() < 0.03, "{report:?}");
                 assert!(report.warnings.iter().any(|warning| warning.contains("allow for it")), "{report:?}");
             }
             // Pairs and short trains say how large a bucket they would not see.
             "abing" | "cprobe" | "packet-pair" | "capprobe" | "bprobe" | "nettimer" => {
-                assert_eq!(verdict.limit, Limit::Link, "{report:?}");
-                assert!(verdict.reason.contains("would not show"), "{report:?}");
+                assert_eq!(verdict().limit, Limit::Link, "{report:?}");
+                assert!(verdict().reason.contains("would not show"), "{report:?}");
             }
             _ => {}
         }
     }
+}
+
+/// A program that takes longer for a packet than any link, and no kernel's stamps to tell.
+#[test]
+fn hosts_that_set_the_pace_are_told_from_a_link() {
+    let text = "name = 'slow'\n[destination]\nkernel_stamps = false\nservice = '200 us'\n\
+                [[links]]\nrate = '10 Gb/s'\npropagation = '1 ms'\n";
+    let path = Scenario::parse("slow.toml", text).unwrap();
+    let mut end_link = EndLink::new(Default::default(), &SimPath::new(&path, 1).facts());
+    let (told, _) = report(&mut end_link, &mut SimPath::new(&path, 1));
+    let finding = told.finding(Quantity::EndLinkCapacity);
+    assert!(matches!(finding, Finding::Bound { side: Side::Lower, .. }), "{told:?}");
+    assert_eq!(told.verdict.map(|verdict| verdict.limit), Some(Limit::HostLimited));
 }

@@ -66,6 +66,16 @@ impl Fall {
     }
 }
 
+/// What trains that fell like this one showed, bits per second and bytes: what it was seen by, and both in words.
+pub(crate) fn described(fall: &Fall, rate: f64, depth: f64) -> String {
+    format!("{}: a token bucket of {:.3} Mb/s, {:.1} kB deep", fall.reason(), rate / 1e6, depth / 1e3)
+}
+
+/// What a bucket means for methods that know of none.
+pub(crate) fn warned(described: &str) -> String {
+    format!("{described}; figures that do not allow for it are wrong")
+}
+
 /// What a train of so many bytes that came at one rate does not show: while it passes, more tokens come.
 pub(crate) fn unseen(train: Bytes) -> String {
     format!(

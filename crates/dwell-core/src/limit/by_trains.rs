@@ -1,7 +1,7 @@
 //! What held a rate back that a method told without saying so: seen by its own packets.
 
 use super::Limit;
-use crate::bucket::fall::{fall, unseen};
+use crate::bucket::fall::{Fall, described, fall, unseen, warned};
 use crate::report::{Finding, Quantity, Report};
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
 use crate::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
@@ -58,15 +58,15 @@ impl Gap {
 /// A train that is long enough to empty a bucket.
 #[derive(Copy, Clone, Debug)]
 struct Long {
+    size: Bytes,
     /// Bits per second at which it left.
     sent: f64,
-    /// Rate and depth of what it fell to.
-    fell: Option<(f64, f64)>,
+    fell: Option<Fall>,
 }
 
 /// What became of the packets of a measurement, for what they tell of its limit.
 #[derive(Clone, Debug, Default)]
-pub struct ByTrains {
+pub(crate) struct ByTrains {
     gaps: Vec<Gap>,
     long: Vec<Long>,
     /// The longest train that came at one rate.
@@ -75,7 +75,7 @@ pub struct ByTrains {
 
 impl ByTrains {
     /// Sees what became of a train.
-    pub fn see(&mut self, observation: &Observation) {
+    pub(crate) fn see(&mut self, observation: &Observation) {
         let vantage = vantage(observation);
         let came = |fate: &Fate| vantage.read(&fate.arrival.as_ref()?.stamps);
         let gap = |two: &[Fate]| Gap {
@@ -89,8 +89,8 @@ impl ByTrains {
         let passed = passed(observation);
         let fell = fall(&passed);
         if let (Some(last), true) = (passed.last(), observation.fates.len() >= LONG) {
-            let fell = fell.as_ref().map(|fall| (fall.rate(size), fall.depth(size)));
-            self.long.push(Long { sent: rate_at(size, last.sent / last.number.max(1) as f64), fell });
+            let sent = rate_at(size, last.sent / last.number.max(1) as f64);
+            self.long.push(Long { size, sent, fell });
         }
         if fell.is_none() {
             self.steady = self.steady.max(observation.bytes());
@@ -99,7 +99,7 @@ impl ByTrains {
 
     /// Says in a report what the limit of its rate is, unless the method has, or has no rate.
     #[must_use]
-    pub fn judge(&self, report: Report, facts: &PathFacts) -> Report {
+    pub(crate) fn judge(&self, report: Report, facts: &PathFacts) -> Report {
         let told = RATES.iter().find_map(|quantity| report.findings.get(quantity));
         let (rate, range) = match told {
             Some(Finding::Value { value, low, high, .. }) => (*value, high - low),
@@ -111,7 +111,7 @@ impl ByTrains {
         }
         if let Some(bucket) = self.bucket() {
             let mut report = report.limited(Limit::TokenBucket, &bucket);
-            report.warnings.push(format!("{bucket}; figures that do not allow for it are wrong"));
+            report.warnings.push(warned(&bucket));
             return report;
         }
         if range > rate {
@@ -174,10 +174,12 @@ impl ByTrains {
 
     /// The bucket that long trains show, with rate and depth.
     fn bucket(&self) -> Option<String> {
-        let of = |figure: fn(&(f64, f64)) -> f64| {
-            sorted(&self.long.iter().filter_map(|long| long.fell.as_ref()).map(figure).collect::<Vec<_>>())
+        let falls: Vec<(Fall, Bytes)> =
+            self.long.iter().filter_map(|long| Some((long.fell?, long.size))).collect();
+        let of = |figure: fn(&Fall, Bytes) -> f64| {
+            sorted(&falls.iter().map(|(fall, size)| figure(fall, *size)).collect::<Vec<_>>())
         };
-        let (rates, depths) = (of(|(rate, _)| *rate), of(|(_, depth)| *depth));
+        let (rates, depths) = (of(Fall::rate), of(Fall::depth));
         let within = |figures: &[f64], factor: f64| {
             figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
         };
@@ -185,10 +187,8 @@ impl ByTrains {
         let could = self.long.iter().filter(|long| long.sent > rate * FASTER).count();
         let alike = rates.len() >= AGAIN && rates.len() * 2 >= could;
         (alike && within(&rates, SAME_RATE) && within(&depths, SAME_DEPTH)).then_some(())?;
-        let (rate, depth) = (rate / 1e6, median(&depths)? / 1e3);
-        Some(format!(
-            "the first packets of long trains pass faster than all that follow: a token bucket of {rate:.3} Mb/s, {depth:.1} kB deep"
-        ))
+        let (fall, _) = falls.first()?;
+        Some(described(fall, rate, median(&depths)?))
     }
 
     /// Whether packets back to back come as far apart whatever their size.

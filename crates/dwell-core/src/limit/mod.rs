@@ -1,8 +1,6 @@
 //! What held a measurement back: the path, a shaper on it, or one of the hosts.
 
-mod by_trains;
-
-pub use by_trains::ByTrains;
+pub(crate) mod by_trains;
 
 use serde::{Deserialize, Serialize};
 

@@ -222,6 +222,7 @@ pub(super) mod tests {
         assert_eq!(cells.len(), 2);
         let a = &cells[0];
         assert_eq!((a.measurements, a.values), (4, 3));
+        assert_eq!(a.limits, [("link", 4)].into());
         assert!((a.median_error.unwrap() - 0.03).abs() < 1e-9);
         assert!((a.worst_error.unwrap() - 0.3).abs() < 1e-9);
         assert!((a.worst_unwarned_error.unwrap() - 0.03).abs() < 1e-9, "that of 30 % told a doubt");

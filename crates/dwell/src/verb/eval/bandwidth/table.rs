@@ -234,6 +234,7 @@ mod tests {
     use super::super::cell::cells;
     use super::super::cell::tests::row;
     use super::*;
+    use dwell_core::limit::Limit;
 
     #[test]
     fn worlds_have_tables_of_their_own() {
@@ -246,6 +247,17 @@ mod tests {
         assert_eq!(sheets[0].rows[0][4], "70 Mb/s");
         assert_eq!(sheets[1].rows[0][4], "51 Mb/s");
         assert!(sheets.iter().all(|sheet| sheet.rows[0].len() == sheet.heads.len()));
+    }
+
+    #[test]
+    fn what_limited_is_said_with_its_times_where_runs_differ() {
+        let rows: Vec<_> = (0..3).map(|run| row("ptr", run, Some(1.0), 0)).collect();
+        assert_eq!(limits(&cells(&rows)[0]), "link");
+        let mut differ = rows;
+        differ[1].met.as_mut().unwrap().limit = Some(Limit::Unstable);
+        assert_eq!(limits(&cells(&differ)[0]), "link 2, unstable 1");
+        differ.iter_mut().for_each(|row| row.met.as_mut().unwrap().limit = None);
+        assert_eq!(limits(&cells(&differ)[0]), none());
     }
 
     #[test]
