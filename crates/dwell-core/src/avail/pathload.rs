@@ -222,8 +222,7 @@ impl Method for Pathload {
             Some(search) => match (search.full, self.fastest) {
                 (Some(full), _) => {
                     let centre = f64::midpoint(search.free, full);
-                    let why = format!("streams of {} and more are held up, or lose packets", bit_rate(full));
-                    (Finding::value(centre, search.free, full, Unit::Bps), Some((Limit::Link, why)))
+                    (Finding::value(centre, search.free, full, Unit::Bps), None)
                 }
                 (None, Some(left)) => {
                     let (left, asked) = (bit_rate(left), bit_rate(self.rate));

@@ -2,11 +2,11 @@
 
 use super::Limit;
 use crate::bucket::fall::{Fall, described, fall, unseen, warned};
-use crate::report::{Finding, Quantity, Report};
+use crate::report::{Finding, Quantity, Report, Side};
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
-use crate::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
+use crate::stream::{Passed, bit_rate, occupied, passed, rate_at, shape, vantage};
 use crate::train::{Fate, Observation, PathFacts};
-use crate::unit::{BitRate, Bytes};
+use crate::unit::{BitRate, Bytes, Nanos};
 use std::collections::BTreeMap;
 
 /// The rates whose limit is told, the first of which a report has.
@@ -32,6 +32,13 @@ const GAPS: usize = 20;
 
 /// Packets of a train of which it can be told whether its rate falls.
 const LONG: usize = 33;
+
+/// Of trains of so many packets and more, sent evenly (no gap is so many times the mean), it can be told whether they come in batches:
+/// where more than half of their gaps are below this share of the mean. No link brings packets so near to each other, unless it
+/// carries so many times as much as they are sent at.
+const EVEN: usize = 8;
+const EVENLY: f64 = 2.0;
+const TOGETHER: f64 = 0.1;
 
 /// From one packet of a train to the next.
 #[derive(Copy, Clone, Debug)]
@@ -64,11 +71,53 @@ struct Long {
     fell: Option<Fall>,
 }
 
+/// How packets that were sent evenly came.
+#[derive(Copy, Clone, Debug, Default)]
+struct Evenly {
+    trains: usize,
+    gaps: usize,
+    /// Of these, those between packets that came together.
+    together: usize,
+    /// Nanoseconds of those between others.
+    between: f64,
+}
+
+impl Evenly {
+    fn see(&mut self, passed: &[Passed]) {
+        let [first, .., last] = passed else { return };
+        let gaps = (passed.len() - 1) as f64;
+        let widest = passed.windows(2).map(|two| two[1].sent - two[0].sent).fold(0.0, f64::max);
+        if passed.len() < EVEN || widest > EVENLY * (last.sent - first.sent) / gaps {
+            return;
+        }
+        self.trains += 1;
+        let limit = TOGETHER * (last.came - first.came) / gaps;
+        for came in passed.windows(2).map(|two| two[1].came - two[0].came) {
+            self.gaps += 1;
+            self.together += usize::from(came < limit);
+            self.between += if came < limit { 0.0 } else { came };
+        }
+    }
+
+    /// The batches that most came in.
+    fn batches(&self) -> Option<String> {
+        let others = self.gaps - self.together;
+        let apart = Nanos::from_f64(self.between / others.max(1) as f64);
+        let each = (self.gaps + self.trains) as f64 / (others + self.trains).max(1) as f64;
+        (self.together * 2 > self.gaps).then(|| {
+            format!(
+                "packets that were sent evenly came in batches of {each:.0}, {apart} apart: a NIC or a host gathers them"
+            )
+        })
+    }
+}
+
 /// What became of the packets of a measurement, for what they tell of its limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByTrains {
     gaps: Vec<Gap>,
     long: Vec<Long>,
+    evenly: Evenly,
     /// The longest train that came at one rate.
     steady: Bytes,
 }
@@ -87,6 +136,7 @@ impl ByTrains {
         self.gaps.extend(observation.fates.windows(2).map(gap));
         let Some((size, _)) = shape(observation) else { return };
         let passed = passed(observation);
+        self.evenly.see(&passed);
         let fell = fall(&passed);
         if let (Some(last), true) = (passed.last(), observation.fates.len() >= LONG) {
             let sent = rate_at(size, last.sent / last.number.max(1) as f64);
@@ -97,36 +147,48 @@ impl ByTrains {
         }
     }
 
-    /// Says in a report what the limit of its rate is, unless the method has, or has no rate.
+    /// Says in a report what the limit of its rate is, unless the method has. Of a rate that is not measurable only what needs
+    /// none: a bucket, and hosts.
     #[must_use]
     pub(crate) fn judge(&self, report: Report, facts: &PathFacts) -> Report {
-        let told = RATES.iter().find_map(|quantity| report.findings.get(quantity));
-        let (rate, range) = match told {
-            Some(Finding::Value { value, low, high, .. }) => (*value, high - low),
-            Some(Finding::Bound { bound, .. }) => (*bound, 0.0),
-            Some(Finding::Unmeasurable { .. }) | None => return report,
-        };
-        if report.verdict.is_some() || self.gaps.is_empty() {
+        let told = RATES.iter().find_map(|quantity| Some((*quantity, report.findings.get(quantity)?)));
+        let Some((quantity, told)) = told.filter(|_| report.verdict.is_none() && !self.gaps.is_empty())
+        else {
             return report;
-        }
+        };
+        // An upper bound does not say that so much is free.
+        let (told, is_free) = match told {
+            Finding::Value { value, low, high, .. } => (Some((*value, high - low)), true),
+            Finding::Bound { bound, side, .. } => (Some((*bound, 0.0)), *side == Side::Lower),
+            Finding::Unmeasurable { .. } => (None, false),
+        };
         if let Some(bucket) = self.bucket() {
             let mut report = report.limited(Limit::TokenBucket, &bucket);
             report.warnings.push(warned(&bucket));
             return report;
         }
-        if range > rate {
+        if let Some(batches) = self.evenly.batches() {
+            let mut report = report.limited(Limit::HostLimited, &batches);
+            report
+                .warnings
+                .push(format!("{batches}, and this method takes the gaps between them for the path's"));
+            return report;
+        }
+        if told.is_some_and(|(rate, range)| range > rate) {
             return report.limited(Limit::Unstable, "the range is wider than the value that it is of");
         }
         if self.is_of_hosts() {
             let why = "smaller packets take no less time: hosts set the pace, not a link";
             return report.limited(Limit::HostLimited, why);
         }
-        let (limit, why) = self.limit(rate, facts);
+        let Some((rate, _)) = told else { return report };
+        let is_free = is_free && quantity == Quantity::AvailableBandwidth;
+        let (limit, why) = self.limit(rate, is_free, facts);
         report.limited(limit, why)
     }
 
-    /// The limit of a rate, bits per second, by the packets that were to be sent faster.
-    fn limit(&self, rate: f64, facts: &PathFacts) -> (Limit, String) {
+    /// The limit of a rate, bits per second, which may be told to be free at least, by the packets that were to be sent faster.
+    fn limit(&self, rate: f64, is_free: bool, facts: &PathFacts) -> (Limit, String) {
         let above = rate * FASTER;
         let asked: Vec<&Gap> = self.gaps.iter().filter(|gap| gap.is_asked_above(above)).collect();
         let sent: Vec<&Gap> = asked.iter().copied().filter(|gap| gap.is_sent_above(above)).collect();
@@ -167,8 +229,13 @@ impl ByTrains {
             return (Limit::Unstable, why);
         }
         let bits = time(|gap| occupied(gap.size));
-        let (left, arrived) = (left(&whole), bit_rate(bits * 1e9 / came));
-        let why = format!("packets that left at {left} came at {arrived}; {}", unseen(self.steady));
+        let (left, arrived) = (left(&whole), bits * 1e9 / came);
+        let why = format!("packets that left at {left} came at {}", bit_rate(arrived));
+        // A link passes on no less than it has free of what is sent faster: R C / (R + C - A) is A at the least.
+        if is_free && arrived * FASTER < rate {
+            return (Limit::Unstable, format!("{why}, slower than what is told to be free"));
+        }
+        let why = format!("{why}; {}", unseen(self.steady));
         (Limit::Link, why)
     }
 

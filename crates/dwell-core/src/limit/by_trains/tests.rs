@@ -80,6 +80,42 @@ fn what_came_as_it_left_contradicts_a_lower_rate() {
     assert_eq!(limit(&judged(told(100.0, 2.0), &none, None)), Some(Limit::Unstable));
 }
 
+/// A link with 100 Mb/s free brings what is sent faster at 100 Mb/s or more.
+#[test]
+fn what_came_slower_than_is_told_to_be_free_contradicts_it() {
+    let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
+    let free = judged(told(100.0, 2.0), &trains, None);
+    assert_eq!(limit(&free), Some(Limit::Unstable), "{free:?}");
+    assert!(free.verdict.unwrap().reason.ends_with("came at 50 Mb/s, slower than what is told to be free"));
+    let at_most = Finding::Bound { bound: 100e6, side: Side::Upper, unit: Unit::Bps, reason: "some".into() };
+    let at_most = Report::new("some", Vantage::Capture).with(Quantity::AvailableBandwidth, at_most);
+    assert_eq!(limit(&judged(at_most, &trains, None)), Some(Limit::Link));
+    // What is a link's whole rate may come slower, where others take of it.
+    let capacity = told(100.0, 2.0).findings.into_values().next().unwrap();
+    let capacity = Report::new("some", Vantage::Capture).with(Quantity::NarrowLinkCapacity, capacity);
+    assert_eq!(limit(&judged(capacity, &trains, None)), Some(Limit::Link));
+}
+
+#[test]
+fn packets_that_come_in_batches_are_of_the_hosts() {
+    let came = |number: usize| if number.is_multiple_of(10) { 250_000 } else { 1_000 };
+    let trains = vec![train(SIZE, 60, 10_000, 12_000, came); 3];
+    let report = judged(told(400.0, 2.0), &trains, None);
+    assert_eq!(limit(&report), Some(Limit::HostLimited), "{report:?}");
+    assert!(report.warnings[0].contains("batches of 10, 250.0 us apart"), "{report:?}");
+    // Half of the packets of a busy link come as near to each other as it lets them: not nearer than it sends.
+    let queued = |number: usize| if number.is_multiple_of(2) { 20_000 } else { 100_000 };
+    let trains = vec![train(SIZE, 60, 10_000, 12_000, queued); 3];
+    assert_eq!(limit(&judged(told(160.0, 2.0), &trains, None)), Some(Limit::Link));
+    // Chirps come closer to each other by themselves.
+    let mut chirp = train(SIZE, 20, 10_000, 12_000, |number| 1 << (26 - number));
+    for (number, fate) in chirp.fates.iter_mut().enumerate() {
+        fate.sent.kernel = Some(Nanos(-(1 << (26 - number))));
+    }
+    let report = judged(told(400.0, 2.0), &[chirp], None);
+    assert_ne!(limit(&report), Some(Limit::HostLimited), "{report:?}");
+}
+
 #[test]
 fn a_range_wider_than_its_value_is_unstable() {
     let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
@@ -101,7 +137,7 @@ fn trains_that_fall_alike_show_a_bucket_with_rate_and_depth() {
         vec![falls(40)],
         [vec![falls(40), falls(40)], vec![train(SIZE, 100, 0, 10_000, |_| 100_000); 4]].concat(),
     ] {
-        assert_eq!(limit(&judged(told(90.0, 2.0), &trains, None)), Some(Limit::Link));
+        assert_eq!(limit(&judged(told(40.0, 2.0), &trains, None)), Some(Limit::Link));
     }
 }
 
@@ -117,7 +153,7 @@ fn small_packets_that_take_as_long_as_large_ones_are_of_the_hosts() {
 }
 
 #[test]
-fn what_a_method_says_itself_stands_and_where_no_rate_is_told_nothing_is_said() {
+fn what_a_method_says_itself_stands_and_without_a_rate_no_link_is_told() {
     let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
     let own = told(50.0, 2.0).limited(Limit::SenderLimited, "of its own");
     assert_eq!(judged(own.clone(), &trains, None), own);
@@ -126,6 +162,13 @@ fn what_a_method_says_itself_stands_and_where_no_rate_is_told_nothing_is_said() 
     assert_eq!(judged(none.clone(), &trains, None), none);
     let other = Report::new("some", Vantage::Capture);
     assert_eq!(judged(other.clone(), &trains, None), other);
+    // A bucket, and hosts, show without a rate.
+    let falls = train(SIZE, 100, 0, 10_000, |number| if number < 40 { 20_000 } else { 200_000 });
+    let bucket = judged(none.clone(), &[falls.clone(), falls.clone()], None);
+    assert_eq!(limit(&bucket), Some(Limit::TokenBucket), "{bucket:?}");
+    assert_eq!(judged(other.clone(), &[falls.clone(), falls], None), other);
+    let sizes = [600, 1_500].map(|size| vec![train(size, 2, 0, 5_000, |_| 30_000); 30]).concat();
+    assert_eq!(limit(&judged(none, &sizes, None)), Some(Limit::HostLimited));
 }
 
 proptest! {
