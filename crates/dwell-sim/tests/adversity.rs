@@ -336,6 +336,32 @@ fn methods_whose_trains_empty_a_bucket_tell_of_it() {
     }
 }
 
+/// 1 Gb/s before a NIC that gathers packets for 250 us: what streams and trains of gaps say there is of the NIC, unless they are read by batches.
+#[test]
+fn packets_that_a_nic_gathers_are_no_link_s() {
+    let text = "name = 'gathered'\n[[links]]\nrate = '10 Gb/s'\n[[links]]\nrate = '1 Gb/s'\npropagation = '1 ms'\nqueue = '1 MiB'\n\
+                [[links.cross]]\nkind = 'poisson'\nload = '30 %'\nsize = '1526 B'\n[[links]]\nrate = '10 Gb/s'\n\
+                [destination.nic]\nhold = { period = '250 us' }\n";
+    let path = Scenario::parse("gathered.toml", text).unwrap();
+    for told in reports(&path) {
+        let verdict = told.verdict.as_ref();
+        let is_of_host = verdict.is_some_and(|verdict| verdict.limit == Limit::HostLimited);
+        match told.method.as_str() {
+            "pathload" | "igi" | "ptr" => {
+                assert!(is_of_host && verdict.unwrap().reason.contains("in batches of"), "{told:?}");
+                assert!(told.warnings.iter().any(|warning| warning.contains("in batches")), "{told:?}");
+            }
+            "busy-trains" | "spared-runs" => {
+                assert!(
+                    !is_of_host && !told.warnings.iter().any(|warning| warning.contains("in batches")),
+                    "{told:?}"
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A program that takes longer for a packet than any link, and no kernel's stamps to tell.
 #[test]
 fn hosts_that_set_the_pace_are_told_from_a_link() {

@@ -1,12 +1,15 @@
 //! What held a rate back that a method told without saying so: seen by its own packets.
 
+mod batches;
+
 use super::Limit;
 use crate::bucket::fall::{Fall, described, fall, unseen, warned};
 use crate::report::{Finding, Quantity, Report, Side};
 use crate::stats::quantile::{median, quantile_of_sorted, sorted};
-use crate::stream::{Passed, bit_rate, occupied, passed, rate_at, shape, vantage};
+use crate::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
 use crate::train::{Fate, Observation, PathFacts};
-use crate::unit::{BitRate, Bytes, Nanos};
+use crate::unit::{BitRate, Bytes};
+use batches::Batches;
 use std::collections::BTreeMap;
 
 /// The rates whose limit is told, the first of which a report has.
@@ -32,13 +35,6 @@ const GAPS: usize = 20;
 
 /// Packets of a train of which it can be told whether its rate falls.
 const LONG: usize = 33;
-
-/// Of trains of so many packets and more, sent evenly (no gap is so many times the mean), it can be told whether they come in batches:
-/// where more than half of their gaps are below this share of the mean. No link brings packets so near to each other, unless it
-/// carries so many times as much as they are sent at.
-const EVEN: usize = 8;
-const EVENLY: f64 = 2.0;
-const TOGETHER: f64 = 0.1;
 
 /// From one packet of a train to the next.
 #[derive(Copy, Clone, Debug)]
@@ -71,53 +67,12 @@ struct Long {
     fell: Option<Fall>,
 }
 
-/// How packets that were sent evenly came.
-#[derive(Copy, Clone, Debug, Default)]
-struct Evenly {
-    trains: usize,
-    gaps: usize,
-    /// Of these, those between packets that came together.
-    together: usize,
-    /// Nanoseconds of those between others.
-    between: f64,
-}
-
-impl Evenly {
-    fn see(&mut self, passed: &[Passed]) {
-        let [first, .., last] = passed else { return };
-        let gaps = (passed.len() - 1) as f64;
-        let widest = passed.windows(2).map(|two| two[1].sent - two[0].sent).fold(0.0, f64::max);
-        if passed.len() < EVEN || widest > EVENLY * (last.sent - first.sent) / gaps {
-            return;
-        }
-        self.trains += 1;
-        let limit = TOGETHER * (last.came - first.came) / gaps;
-        for came in passed.windows(2).map(|two| two[1].came - two[0].came) {
-            self.gaps += 1;
-            self.together += usize::from(came < limit);
-            self.between += if came < limit { 0.0 } else { came };
-        }
-    }
-
-    /// The batches that most came in.
-    fn batches(&self) -> Option<String> {
-        let others = self.gaps - self.together;
-        let apart = Nanos::from_f64(self.between / others.max(1) as f64);
-        let each = (self.gaps + self.trains) as f64 / (others + self.trains).max(1) as f64;
-        (self.together * 2 > self.gaps).then(|| {
-            format!(
-                "packets that were sent evenly came in batches of {each:.0}, {apart} apart: a NIC or a host gathers them"
-            )
-        })
-    }
-}
-
 /// What became of the packets of a measurement, for what they tell of its limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByTrains {
     gaps: Vec<Gap>,
     long: Vec<Long>,
-    evenly: Evenly,
+    batches: Batches,
     /// The longest train that came at one rate.
     steady: Bytes,
 }
@@ -136,7 +91,7 @@ impl ByTrains {
         self.gaps.extend(observation.fates.windows(2).map(gap));
         let Some((size, _)) = shape(observation) else { return };
         let passed = passed(observation);
-        self.evenly.see(&passed);
+        self.batches.see(&passed);
         let fell = fall(&passed);
         if let (Some(last), true) = (passed.last(), observation.fates.len() >= LONG) {
             let sent = rate_at(size, last.sent / last.number.max(1) as f64);
@@ -167,11 +122,12 @@ impl ByTrains {
             report.warnings.push(warned(&bucket));
             return report;
         }
-        if let Some(batches) = self.evenly.batches() {
-            let mut report = report.limited(Limit::HostLimited, &batches);
-            report
-                .warnings
-                .push(format!("{batches}, and this method takes the gaps between them for the path's"));
+        if let Some(batches) = self.batches.described(facts.resolution) {
+            let mut report = report.limited(Limit::HostLimited, batches);
+            report.warnings.push(
+                "packets came in batches, and this method takes the gaps between them for the path's"
+                    .to_owned(),
+            );
             return report;
         }
         if told.is_some_and(|(rate, range)| range > rate) {

@@ -24,18 +24,21 @@ fn told(mbps: f64, half: f64) -> Report {
     Report::new("some", Vantage::Capture).with(Quantity::AvailableBandwidth, finding)
 }
 
-fn judged(report: Report, trains: &[Observation], narrow: Option<u64>) -> Report {
-    let facts = PathFacts {
+fn facts(narrow: Option<u64>) -> PathFacts {
+    PathFacts {
         max_size: Bytes(1_518),
         min_size: Bytes(64),
         resolution: Nanos(1),
         end_link: None,
         coalescence: None,
         narrow_link: narrow.map(BitRate::from_mbps),
-    };
+    }
+}
+
+fn judged(report: Report, trains: &[Observation], narrow: Option<u64>) -> Report {
     let mut by_trains = ByTrains::default();
     trains.iter().for_each(|train| by_trains.see(train));
-    by_trains.judge(report, &facts)
+    by_trains.judge(report, &facts(narrow))
 }
 
 fn limit(report: &Report) -> Option<Limit> {
@@ -102,12 +105,28 @@ fn packets_that_come_in_batches_are_of_the_hosts() {
     let trains = vec![train(SIZE, 60, 10_000, 12_000, came); 3];
     let report = judged(told(400.0, 2.0), &trains, None);
     assert_eq!(limit(&report), Some(Limit::HostLimited), "{report:?}");
-    assert!(report.warnings[0].contains("batches of 10, 250.0 us apart"), "{report:?}");
+    let reason = &report.verdict.as_ref().unwrap().reason;
+    assert!(reason.contains("batches of 10, 250.0 us apart"), "{reason}");
+    assert!(report.warnings[0].contains("batches"), "{report:?}");
+    // Also those whose packets all bear one time.
+    let at_once = |number: usize| if number.is_multiple_of(10) { 250_000 } else { 0 };
+    let trains = vec![train(SIZE, 60, 10_000, 12_000, at_once); 3];
+    assert_eq!(limit(&judged(told(400.0, 2.0), &trains, None)), Some(Limit::HostLimited));
+    // But not those of a clock that ticks no sooner, nor packets in another order.
+    let ticking = |resolution: i64| PathFacts { resolution: Nanos(resolution), ..facts(None) };
+    let mut by_trains = ByTrains::default();
+    trains.iter().for_each(|train| by_trains.see(train));
+    let by = |resolution| limit(&by_trains.judge(told(400.0, 2.0), &ticking(resolution)));
+    assert_eq!(by(100_000), Some(Limit::HostLimited));
+    assert_ne!(by(250_000), Some(Limit::HostLimited));
+    let turned = |number: usize| if number.is_multiple_of(10) { 900_000 } else { -50_000 };
+    let trains = vec![train(SIZE, 60, 10_000, 12_000, turned); 3];
+    assert_ne!(limit(&judged(told(400.0, 2.0), &trains, None)), Some(Limit::HostLimited));
     // Half of the packets of a busy link come as near to each other as it lets them: not nearer than it sends.
     let queued = |number: usize| if number.is_multiple_of(2) { 20_000 } else { 100_000 };
     let trains = vec![train(SIZE, 60, 10_000, 12_000, queued); 3];
     assert_eq!(limit(&judged(told(160.0, 2.0), &trains, None)), Some(Limit::Link));
-    // Chirps come closer to each other by themselves.
+    // What leaves closer and closer to each other comes so.
     let mut chirp = train(SIZE, 20, 10_000, 12_000, |number| 1 << (26 - number));
     for (number, fate) in chirp.fates.iter_mut().enumerate() {
         fate.sent.kernel = Some(Nanos(-(1 << (26 - number))));
