@@ -61,7 +61,7 @@ pub(crate) fn report_text(report: &Report) -> String {
     }
     let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.trim_fmt());
     if let Some(verdict) = &report.verdict {
-        let _ = writeln!(text, "verdict: {}: {}", verdict.limit.name(), verdict.reason);
+        let _ = writeln!(text, "verdict: {verdict}");
     }
     for warning in &report.warnings {
         let _ = writeln!(text, "warning: {warning}");

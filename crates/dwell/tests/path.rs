@@ -63,17 +63,21 @@ fn hops_alone_and_their_record() {
     assert!((hops[1]["hidden_hop"]["implied_bps"].as_f64().expect("a rate") / 1e8 - 1.0).abs() < 0.1);
     assert_eq!((&told["narrow_hop"], &told["tight_link"]["hop"]), (&3.into(), &3.into()));
     near(&told["narrow_link_capacity"], 20.0);
+    assert_eq!(told["verdict"]["limit"], "link");
     let free = told["tight_link"]["free"]["bound"].as_f64().expect("a bound");
     assert!(free < 21e6, "no more is free than is carried: {free}");
     // The same of the record.
     let again = json(&dwell(here.path(), &["replay", "hops.dwell", "--json"]));
-    for key in ["hops", "narrow_hop", "narrow_link_capacity", "tight_link", "warnings", "probes", "bytes"] {
+    for key in
+        ["hops", "narrow_hop", "narrow_link_capacity", "tight_link", "verdict", "warnings", "probes", "bytes"]
+    {
         assert_eq!(told[key], again[key], "{key}");
     }
     let refused = dwell(here.path(), &["replay", "hops.dwell", "--method", "knee"]);
     assert_eq!(refused.status.code(), Some(2));
     // For people.
     let text = String::from_utf8(with(&["--plot", "hops.svg"]).stdout).expect("text");
+    assert!(text.contains("verdict: link: the link in front of hop 3"), "{text}");
     assert!(text.contains("10.0.0.2") && text.contains("Narrow link: 20"), "{text}");
     assert!(text.contains("warning: between hop 1 and hop 2 something stores and forwards"), "{text}");
     let picture = fs::read_to_string(here.path().join("hops.svg")).expect("a picture");

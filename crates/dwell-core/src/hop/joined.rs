@@ -1,7 +1,9 @@
 //! What the methods tell together of each hop.
 
+use super::limit::limit;
 use super::narrow::{NARROWER, contradicted, narrow};
 use super::{Pathchar, Pathneck, Route, Says, Segment, Tight};
+use crate::limit::Verdict;
 use crate::report::{Finding, Side, Unit};
 use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
@@ -59,6 +61,8 @@ pub struct Joined {
     pub narrow_hop: Option<u8>,
     /// Its capacity.
     pub narrow_link_capacity: Finding,
+    /// What limits the path, and what that was seen by.
+    pub verdict: Verdict,
     /// The link with the least free.
     #[serde(rename = "tight_link")]
     pub tight: Option<Tight>,
@@ -113,6 +117,7 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
         hop.hidden = hidden(&hop.capacity, &hop.segment_capacity);
     }
     let (narrow_hop, narrow_link_capacity) = narrow(&hops, contradicted);
+    let verdict = limit(narrow_hop, &narrow_link_capacity, segment.is_sender_limited());
     let warnings = warnings(route, &hops);
     let no_tight = pathneck.refusal();
     let tight = if no_tight.is_some() {
@@ -120,7 +125,7 @@ pub fn join(route: &Route, pathchar: &Pathchar, segment: &Segment, pathneck: &Pa
     } else {
         pathneck.tight(|hop| carries(&hops, hop)).map(|tight| within(tight, &hops))
     };
-    Joined { hops, narrow_hop, narrow_link_capacity, tight, no_tight, warnings }
+    Joined { hops, narrow_hop, narrow_link_capacity, verdict, tight, no_tight, warnings }
 }
 
 /// A host that sends no faster than trains arrive may be slow itself, or hang on the link that is the narrowest: that one is

@@ -10,6 +10,7 @@
 
 mod estimate;
 mod joined;
+mod limit;
 mod narrow;
 mod pathchar;
 mod pathneck;

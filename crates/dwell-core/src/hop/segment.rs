@@ -183,6 +183,13 @@ impl Segment {
         self.route.stops.iter().map(|stop| (stop.hop, self.capacity(stop.hop))).collect()
     }
 
+    /// Whether the volleys to some hop, and to all that tell, left this host as far apart as their messages came.
+    pub(super) fn is_sender_limited(&self) -> bool {
+        let hops = self.route.stops.iter().map(|stop| self.counting(stop.hop));
+        let told: Vec<Vec<Seen>> = hops.filter(|best| best.len() >= FEWEST).collect();
+        !told.is_empty() && told.iter().all(|best| came_as_sent(best))
+    }
+
     fn capacity(&self, hop: u8) -> Finding {
         let Some(all) = self.seen.get(&hop) else {
             return Finding::unmeasurable("no volley was answered whole at this hop");
@@ -214,8 +221,7 @@ impl Segment {
             );
         }
         let rate = |ns: f64| self.bits() * length as f64 / ns * 1e9;
-        let left = median(&best.iter().map(|seen| seen.left).collect::<Vec<_>>()).unwrap_or(0.0);
-        if middle <= left * SENT_APART {
+        if came_as_sent(&best) {
             let reason = "the packets left this host as far apart as they came: the host was the slowest";
             return Finding::at_least(rate(middle), Unit::Bps, reason);
         }
@@ -225,6 +231,12 @@ impl Segment {
         }
         Finding::value(rate(middle), rate(*longest), rate(*shortest), Unit::Bps)
     }
+}
+
+/// Whether no link spread what these volleys consist of.
+fn came_as_sent(best: &[Seen]) -> bool {
+    let middle = |of: fn(&Seen) -> f64| median(&best.iter().map(of).collect::<Vec<_>>()).unwrap_or(0.0);
+    middle(|seen| seen.apart) <= middle(|seen| seen.left) * SENT_APART
 }
 
 /// Packets that arrive no further apart than so many times what they left apart were spread by no link.

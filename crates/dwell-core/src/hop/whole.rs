@@ -23,6 +23,8 @@ impl Joined {
         if is_narrower || has_bucket {
             self.narrow_hop = None;
             self.narrow_link_capacity = whole;
+            // Who saw that the path is as narrow has seen what by.
+            self.verdict = capacity.verdict.clone().unwrap_or(self.verdict);
         }
         if is_narrower {
             let why = match has_bucket {
@@ -61,6 +63,7 @@ impl Joined {
 mod tests {
     use super::*;
     use crate::hop::Tight;
+    use crate::hop::limit::limit;
     use crate::report::{Unit, Vantage};
 
     fn mbps(value: f64) -> Finding {
@@ -72,6 +75,7 @@ mod tests {
         Joined {
             hops: Vec::new(),
             narrow_hop: Some(1),
+            verdict: limit(Some(1), &narrow, false),
             narrow_link_capacity: narrow,
             tight: Some(Tight { hop: 2, trains: 1.0, free }),
             no_tight: None,
@@ -90,6 +94,7 @@ mod tests {
         let told = joined(mbps(1_000.0)).within(&capacity, &free);
         assert_eq!((told.narrow_hop, told.narrow_link_capacity, told.tight), (None, mbps(50.0), None));
         assert_eq!((told.no_tight.is_some(), told.warnings.len()), (true, 1));
+        assert_eq!(told.verdict.limit, Limit::TokenBucket);
         let policer = report(Quantity::TokenRate, Finding::at_least(49e6, Unit::Bps, ""));
         let told = joined(mbps(1_000.0)).within(&policer.limited(Limit::TokenBucket, ""), &free);
         assert_eq!((told.narrow_hop, told.narrow_link_capacity.holds(50e6)), (None, Some(true)));

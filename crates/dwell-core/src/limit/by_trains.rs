@@ -102,17 +102,13 @@ impl ByTrains {
         }
     }
 
-    /// Says in a report what the limit of its rate is, unless the method has. Of a rate that is not measurable only what needs
-    /// none: a bucket, and hosts.
+    /// Says in a report what the limit of its rate is, unless the method has.
     #[must_use]
     pub(crate) fn judge(&self, report: Report, facts: &PathFacts) -> Report {
         let told = RATES.iter().find_map(|quantity| Some((*quantity, report.findings.get(quantity)?)));
-        let Some((quantity, told)) = told.filter(|_| report.verdict.is_none() && !self.gaps.is_empty())
-        else {
-            return report;
-        };
+        let Some((quantity, told)) = told.filter(|_| report.verdict.is_none()) else { return report };
         // An upper bound does not say that so much is free.
-        let (told, is_free) = match told {
+        let (rate, is_free) = match told {
             Finding::Value { value, low, high, .. } => (Some((*value, high - low)), true),
             Finding::Bound { bound, side, .. } => (Some((*bound, 0.0)), *side == Side::Lower),
             Finding::Unmeasurable { .. } => (None, false),
@@ -130,17 +126,36 @@ impl ByTrains {
             );
             return report;
         }
-        if told.is_some_and(|(rate, range)| range > rate) {
+        if rate.is_some_and(|(rate, range)| range > rate) {
             return report.limited(Limit::Unstable, "the range is wider than the value that it is of");
         }
         if self.is_of_hosts() {
             let why = "smaller packets take no less time: hosts set the pace, not a link";
             return report.limited(Limit::HostLimited, why);
         }
-        let Some((rate, _)) = told else { return report };
         let is_free = is_free && quantity == Quantity::AvailableBandwidth;
-        let (limit, why) = self.limit(rate, is_free, facts);
+        let (limit, why) = match (told, rate) {
+            (Finding::Unmeasurable { reason }, _) => self.limit_of_none(reason),
+            (_, Some((rate, _))) if !self.gaps.is_empty() => self.limit(rate, is_free, facts),
+            _ => return report,
+        };
         report.limited(limit, why)
+    }
+
+    /// The limit of a measurement that told no rate, and why not: the sender, if it made most packets later than they were asked
+    /// for; else none that lasted.
+    fn limit_of_none(&self, why: &str) -> (Limit, String) {
+        let paced: Vec<&Gap> = self.gaps.iter().filter(|gap| gap.asked > 0.0).collect();
+        let late: Vec<f64> =
+            paced.iter().map(|gap| gap.sent / gap.asked).filter(|times| *times > FASTER).collect();
+        if late.len() * 2 > paced.len() {
+            let times = median(&late).unwrap_or(FASTER);
+            let why = format!(
+                "most packets left later than they were to: {times:.2} times as far apart at the median of these"
+            );
+            return (Limit::SenderLimited, why);
+        }
+        (Limit::Unstable, format!("no rate lasted: {why}"))
     }
 
     /// The limit of a rate, bits per second, which may be told to be free at least, by the packets that were to be sent faster.

@@ -3,6 +3,7 @@
 pub(crate) mod by_trains;
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What the limit is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,4 +45,10 @@ pub struct Verdict {
     pub limit: Limit,
     /// What it was seen by, with figures.
     pub reason: String,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.limit.name(), self.reason)
+    }
 }

@@ -178,7 +178,13 @@ fn what_a_method_says_itself_stands_and_without_a_rate_no_link_is_told() {
     assert_eq!(judged(own.clone(), &trains, None), own);
     let none = Report::new("some", Vantage::Capture)
         .with(Quantity::AvailableBandwidth, Finding::unmeasurable("nothing came"));
-    assert_eq!(judged(none.clone(), &trains, None), none);
+    let unstable = judged(none.clone(), &trains, None);
+    assert_eq!(limit(&unstable), Some(Limit::Unstable));
+    assert!(unstable.verdict.unwrap().reason.ends_with("nothing came"));
+    assert_eq!(limit(&judged(none.clone(), &[], None)), Some(Limit::Unstable), "nothing was sent");
+    // A train that left half as fast as it was to is its sender's.
+    let late = vec![train(SIZE, 20, 50_000, 100_000, |_| 100_000); 5];
+    assert_eq!(limit(&judged(none.clone(), &late, None)), Some(Limit::SenderLimited));
     let other = Report::new("some", Vantage::Capture);
     assert_eq!(judged(other.clone(), &trains, None), other);
     // A bucket, and hosts, show without a rate.

@@ -20,6 +20,7 @@ pub(crate) fn report(joined: &Joined) -> Report {
         report = report.with(Quantity::AvailableBandwidth, tight.free.clone());
     }
     report.warnings.clone_from(&joined.warnings);
+    report.verdict = Some(joined.verdict.clone());
     report
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn text(finished: &Finished, colour: bool) -> String {
         let answered = format!("{} of {}", hop.answered, hop.asked);
         rows.add_row([hop.hop.to_string(), address, link, sure, path, answered]);
     }
-    let _ = writeln!(text, "{}\n{}", rows.trim_fmt(), sentence(joined));
+    let _ = writeln!(text, "{}\n{}\nverdict: {}", rows.trim_fmt(), sentence(joined), joined.verdict);
     for warning in &joined.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
