@@ -3,7 +3,7 @@
 //! where it is installed, in the same run.
 
 use dwell_core::tcp::{Limits, Observed, Quality, Summary};
-use dwell_net::capture::{Ring, RingConfig, Rings, Stamping, Wanted};
+use dwell_net::capture::{Event, Ring, RingConfig, Rings, Stamping, Wanted};
 use dwell_net::interface::Interface;
 use dwell_net::{PacketSocket, clock};
 use nix::sched::{CloneFlags, unshare};
@@ -85,8 +85,11 @@ fn read(mut ring: Ring, over: &AtomicBool) -> Summary {
     while !last {
         last = over.load(Ordering::Relaxed);
         let mut take = |handshake| summary.add(&handshake);
-        ring.take(Duration::from_millis(20), &mut |captured| observed.see(captured, &mut take))
-            .expect("a wire");
+        ring.take(Duration::from_millis(20), &mut |event| match event {
+            Event::Packet(captured) => observed.see(captured, &mut take),
+            Event::ClockStepped => observed.clock_stepped(),
+        })
+        .expect("a wire");
     }
     observed.finish(&mut |handshake| summary.add(&handshake));
     summary

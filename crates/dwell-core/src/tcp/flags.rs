@@ -33,8 +33,8 @@ pub enum Flag {
     RefusedByIcmp,
     /// The server closed it by an RST after its SYN/ACK, or the client did.
     Reset,
-    /// The clock of the capture ran backwards during it.
-    ClockBackwards,
+    /// The clock that stamps its segments ran backwards during it, or was set, whichever way.
+    ClockStepped,
     /// Another SYN took its ports before it was finished.
     PortsReused,
     /// The capture cut the options of one of its segments.
@@ -57,7 +57,7 @@ const ALL: [Flag; 16] = [
     Flag::SimultaneousOpen,
     Flag::RefusedByIcmp,
     Flag::Reset,
-    Flag::ClockBackwards,
+    Flag::ClockStepped,
     Flag::PortsReused,
     Flag::OptionsCut,
     Flag::Nat,
@@ -80,7 +80,7 @@ impl Flag {
             Self::SimultaneousOpen => "simultaneous-open",
             Self::RefusedByIcmp => "refused-by-icmp",
             Self::Reset => "reset",
-            Self::ClockBackwards => "clock-backwards",
+            Self::ClockStepped => "clock-stepped",
             Self::PortsReused => "ports-reused",
             Self::OptionsCut => "options-cut",
             Self::Nat => "nat",

@@ -60,7 +60,7 @@ impl Observed {
         if let Ok(at) = i64::try_from(captured.at) {
             let is_set_back = self.tracker.see_time(Nanos(at));
             if let Some(throughout) = self.throughout.as_mut().filter(|_| is_set_back) {
-                throughout.set_back();
+                throughout.clock_stepped();
             }
         }
         let Some(straight) = Straight::of(captured) else {
@@ -69,6 +69,15 @@ impl Observed {
         let matters = !straight.is_midstream() || self.is_pending(&straight);
         if matters || self.throughout.is_some() {
             self.follow(straight, matters, take);
+        }
+    }
+
+    /// The clock that stamps packets was set, whichever way, between the last that was shown and the next: who captures live
+    /// knows, and packets need not show it.
+    pub fn clock_stepped(&mut self) {
+        self.tracker.clock_stepped();
+        if let Some(throughout) = &mut self.throughout {
+            throughout.clock_stepped();
         }
     }
 

@@ -6,7 +6,7 @@ use crate::namespace::{Namespace, Worker};
 use crate::wiring::UP_PORT;
 use dwell_core::tcp::section::{Connection, Ends, Order, Section, Sight, split};
 use dwell_core::tcp::{Handshake, Limits, Observed};
-use dwell_net::capture::{Ring, RingConfig, Rings, Stamping, Wanted};
+use dwell_net::capture::{Event, Ring, RingConfig, Rings, Stamping, Wanted};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -82,8 +82,9 @@ fn watch(mut ring: Ring, stop: &AtomicBool, handshakes: &mut Vec<Handshake>) -> 
     let mut last = false;
     while !last {
         last = stop.load(Ordering::Relaxed);
-        ring.take(PATIENCE, &mut |captured| {
-            observed.see(captured, &mut |handshake| handshakes.push(handshake));
+        ring.take(PATIENCE, &mut |event| match event {
+            Event::Packet(captured) => observed.see(captured, &mut |handshake| handshakes.push(handshake)),
+            Event::ClockStepped => observed.clock_stepped(),
         })?;
     }
     observed.finish(&mut |handshake| handshakes.push(handshake));

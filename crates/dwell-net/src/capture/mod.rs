@@ -11,4 +11,4 @@ mod windows;
 
 pub use file::{Account, End, File};
 pub use merged::Merged;
-pub use ring::{Filtered, Gauge, Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
+pub use ring::{Event, Filtered, Gauge, Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};

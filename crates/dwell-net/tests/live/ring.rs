@@ -4,7 +4,7 @@ use crate::wire::{FAR, FAR6, between};
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::dissect::{Passing, dissect};
 use dwell_net::PacketSocket;
-use dwell_net::capture::{Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
+use dwell_net::capture::{Event, Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
 use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -89,7 +89,11 @@ fn all(ring: &mut Ring, sent: &AtomicBool) -> Vec<Seen> {
     let mut taken = Vec::new();
     loop {
         let (had, over) = (taken.len(), sent.load(Ordering::Relaxed));
-        ring.take(Duration::from_millis(300), &mut |captured| taken.extend(seen(captured))).unwrap();
+        ring.take(Duration::from_millis(300), &mut |event| match event {
+            Event::Packet(captured) => taken.extend(seen(captured)),
+            Event::ClockStepped => panic!("nobody sets the clock"),
+        })
+        .unwrap();
         if over && taken.len() == had {
             return taken;
         }
@@ -268,7 +272,8 @@ fn whatever_is_read_of_a_capture_passes_the_filter() {
         let mut taken = HashSet::new();
         let until = Instant::now() + Duration::from_secs(10);
         while taken.len() < count && Instant::now() < until {
-            let read = &mut |captured: &Captured<'_>| {
+            let read = &mut |event: Event<'_>| {
+                let Event::Packet(captured) = event else { return };
                 if let Ok(Passing::Segment(segment)) = dissect(captured) {
                     taken.insert(segment.sequence as usize);
                 }

@@ -55,7 +55,7 @@ struct Heads {
     hashes: [u32; WAYS],
     /// When each was heard last; [`NEVER`] where there is none.
     touched: [Nanos; WAYS],
-    /// How often the clock had been set back by then.
+    /// How often the clock had been set by then.
     steps: [u16; WAYS],
 }
 
@@ -70,7 +70,7 @@ impl Heads {
 
 type Set<T> = [Option<Flow<T>>; WAYS];
 
-/// What is kept of each flow. A flow that was silent for too long, or while the clock was set back, begins anew; where there is
+/// What is kept of each flow. A flow that was silent for too long, or while the clock was set, begins anew; where there is
 /// no place for another, the one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
@@ -78,7 +78,7 @@ pub(super) struct Flows<T> {
     /// What is not used takes no memory.
     sets: Box<[Option<Box<Set<T>>>]>,
     patience: Nanos,
-    /// How often the clock was set back.
+    /// How often the clock was set.
     steps: u16,
     forgotten: u64,
     /// The places of those of which the interval that is not over has something, or had of one that gave way, each once.
@@ -143,8 +143,8 @@ impl<T: State> Flows<T> {
         self.forgotten
     }
 
-    /// The clock was set back: what was sent before is not told from what is answered after.
-    pub(super) const fn set_back(&mut self) {
+    /// The clock was set: what lies between what was sent before and what is answered after is not known.
+    pub(super) const fn clock_stepped(&mut self) {
         self.steps = self.steps.wrapping_add(1);
     }
 
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(of(&mut flows, 2, 1, 10), (7, false));
         assert_eq!(of(&mut flows, 1, 2, 21), (0, true));
         *flows.of(FLOW, &end(1), &end(2), Nanos(21)).state = 7;
-        flows.set_back();
+        flows.clock_stepped();
         assert_eq!(of(&mut flows, 2, 1, 21), (0, false));
         *flows.of(FLOW, &end(1), &end(2), Nanos(21)).state = 7;
         assert_eq!(of(&mut flows, 2, 1, 21), (7, false));

@@ -37,10 +37,10 @@ impl Throughout {
         Self { tcp, quic, intervals: Intervals::new(every), samples: 0 }
     }
 
-    /// The clock that stamps packets was set back: what is under way gives no sample.
-    pub const fn set_back(&mut self) {
-        self.tcp.flows.set_back();
-        self.quic.flows.set_back();
+    /// The clock that stamps packets was set: what is under way gives no sample.
+    pub const fn clock_stepped(&mut self) {
+        self.tcp.flows.clock_stepped();
+        self.quic.flows.clock_stepped();
     }
 
     /// Shows a segment of this flow.

@@ -1,4 +1,4 @@
-//! Whether the clock that stamps packets was set back.
+//! Whether the clock that stamps packets was set.
 
 use crate::unit::Nanos;
 
@@ -9,7 +9,7 @@ const STEP: Nanos = Nanos::from_millis(100);
 /// What packets show of it.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
-    /// The latest time since it was set back.
+    /// The latest time since it was set.
     newest: Nanos,
     /// How often that was, and when last, as it told the time then.
     steps: u16,
@@ -32,25 +32,26 @@ impl Clock {
         }
         let is_set_back = self.newest - at > STEP;
         if is_set_back {
-            self.set_back(at);
+            self.newest = at;
+            self.step();
         }
         is_set_back
     }
 
+    /// It was set, whichever way, between the packets that passed and the next one.
     #[cold]
-    fn set_back(&mut self, at: Nanos) {
-        self.newest = at;
+    pub(super) fn step(&mut self) {
         self.steps = self.steps.wrapping_add(1);
-        self.last = Some(at);
+        self.last = Some(self.newest);
     }
 
-    /// How often it was set back, so that what began before is told from what began after.
+    /// How often it was set, so that what began before is told from what began after.
     pub(super) const fn steps(&self) -> u16 {
         self.steps
     }
 
     /// Whether it was within so long.
-    pub(super) fn was_set_back(&self, within: Nanos) -> bool {
+    pub(super) fn was_set(&self, within: Nanos) -> bool {
         self.last.is_some_and(|last| self.newest - last <= within)
     }
 }
@@ -66,11 +67,11 @@ mod tests {
         for millis in [5_000, 5_200, 5_101, 5_300] {
             clock.see(at(millis));
         }
-        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (0, false));
+        assert_eq!((clock.steps(), clock.was_set(at(9_000))), (0, false));
         clock.see(at(5_100));
         clock.see(at(5_150));
-        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (1, true));
+        assert_eq!((clock.steps(), clock.was_set(at(9_000))), (1, true));
         clock.see(at(20_000));
-        assert_eq!((clock.steps(), clock.was_set_back(at(9_000))), (1, false));
+        assert_eq!((clock.steps(), clock.was_set(at(9_000))), (1, false));
     }
 }

@@ -35,8 +35,8 @@ pub struct Counts {
     pub late: u64,
     /// Answers whose time stamp names a segment that did not pass here.
     pub unseen_named: u64,
-    /// Handshakes of which no half is told, for the clock went backwards between their segments.
-    pub clock_backwards: u64,
+    /// Handshakes of which no half is told, for the clock went backwards, or was set, between their segments.
+    pub clock_stepped: u64,
     /// Segments with SYN and RST or FIN.
     pub impossible_flags: u64,
     /// RSTs and ICMP messages that refuse no handshake in progress.

@@ -102,6 +102,12 @@ impl Tracker {
         self.clock.see(at)
     }
 
+    /// The clock that stamps packets was set, whichever way, since the last of them, as they need not show: of what began before
+    /// no half is told.
+    pub fn clock_stepped(&mut self) {
+        self.clock.step();
+    }
+
     /// Shows a segment.
     pub fn see(&mut self, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         self.see_time(segment.at);
@@ -209,7 +215,7 @@ impl Tracker {
             return None;
         }
         if self.table.steps(place) != self.clock.steps() {
-            self.table.at_mut(place).flags.set(Flag::ClockBackwards);
+            self.table.at_mut(place).flags.set(Flag::ClockStepped);
         }
         Some(place)
     }
@@ -225,8 +231,8 @@ impl Tracker {
     fn unparked(&mut self, flow: Flow, segment: &Segment) -> Option<Progress> {
         let syn = self.parked.take(flow.hash, segment).filter(|syn| self.is_near(segment.at, syn.at))?;
         let mut opened = self.opened(flow, &syn);
-        if self.clock.was_set_back(self.patience) {
-            opened.flags.set(Flag::ClockBackwards);
+        if self.clock.was_set(self.patience) {
+            opened.flags.set(Flag::ClockStepped);
         }
         Some(opened)
     }
@@ -275,8 +281,8 @@ impl Tracker {
             Ending::Refused => self.counts.refused += 1,
             Ending::Unfinished => {}
         }
-        if told.flags.has(Flag::ClockBackwards) {
-            self.counts.clock_backwards += 1;
+        if told.flags.has(Flag::ClockStepped) {
+            self.counts.clock_stepped += 1;
             (told.server_half, told.client_half, told.total) = (Half::Unknown, Half::Unknown, Half::Unknown);
         }
         take(told);

@@ -111,7 +111,7 @@ impl Progress {
             let passed_before =
                 self.early.is_some_and(|early| (early.at, early.what) == (third.at, third.what));
             if !passed_before {
-                ended.flags.set(Flag::ClockBackwards);
+                ended.flags.set(Flag::ClockStepped);
             }
             // If its echo names another SYN/ACK, that one may be the answer to another SYN; or the SYN/ACK names one that
             // was not heard.

@@ -281,7 +281,7 @@ impl Progress {
         if self.syns.last().is_some_and(|last| at < last) {
             self.skewed = true;
             if !self.flags.has(Flag::OutOfOrder) {
-                self.flags.set(Flag::ClockBackwards);
+                self.flags.set(Flag::ClockStepped);
             }
         }
     }

@@ -62,7 +62,7 @@ struct Node {
     class: Class,
     /// Segments without SYN and RST that go another way matter no longer.
     only: Option<Way>,
-    /// How often the clock had been set back when it began.
+    /// How often the clock had been set when it began.
     steps: u16,
 }
 
@@ -145,7 +145,7 @@ impl Table {
         self.nodes[place.0 as usize].touched
     }
 
-    /// How often the clock had been set back when it began.
+    /// How often the clock had been set when it began.
     pub(super) fn steps(&self, place: Place) -> u16 {
         self.nodes[place.0 as usize].steps
     }

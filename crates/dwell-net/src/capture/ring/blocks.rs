@@ -24,21 +24,17 @@ impl Blocks {
         Self { memory, next: 0 }
     }
 
-    /// Whether one is full.
-    pub(super) fn ready(&self) -> bool {
-        self.status(self.next).load(Ordering::Acquire) & TP_STATUS_USER != 0
+    /// How many are full.
+    pub(super) fn full(&self) -> usize {
+        let blocks = (self.next..BLOCKS).chain(0..self.next);
+        blocks.take_while(|block| self.status(*block).load(Ordering::Acquire) & TP_STATUS_USER != 0).count()
     }
 
-    /// Takes the packets of the next full block, with their headers, and gives it back to the kernel. Tells whether
-    /// there was one.
-    pub(super) fn take(&mut self, take: &mut dyn FnMut(&tpacket3_hdr, &[u8])) -> bool {
-        let ready = self.ready();
-        if ready {
-            self.packets(take);
-            self.status(self.next).store(TP_STATUS_KERNEL, Ordering::Release);
-            self.next = (self.next + 1) % BLOCKS;
-        }
-        ready
+    /// Takes the packets of the next block, which is full, with their headers, and gives it back to the kernel.
+    pub(super) fn take(&mut self, take: &mut dyn FnMut(&tpacket3_hdr, &[u8])) {
+        self.packets(take);
+        self.status(self.next).store(TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % BLOCKS;
     }
 
     fn packets(&self, take: &mut dyn FnMut(&tpacket3_hdr, &[u8])) {

@@ -14,6 +14,7 @@ mod blocks;
 mod error;
 mod filter;
 mod socket;
+mod steps;
 
 pub use error::RingError;
 
@@ -30,6 +31,7 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use steps::Steps;
 
 /// What is to be captured, and how.
 #[derive(Copy, Clone, Debug)]
@@ -117,6 +119,17 @@ pub struct Ring {
     blocks: Blocks,
     link: LinkType,
     stamping: Stamping,
+    steps: Steps,
+}
+
+/// What a ring has to tell.
+#[derive(Copy, Clone, Debug)]
+pub enum Event<'a> {
+    /// A packet passed.
+    Packet(&'a Captured<'a>),
+    /// CLOCK_REALTIME may have been set, whichever way, between the packets before and those that follow: it was within the
+    /// time that the ring holds, and is said between any two packets of it.
+    ClockStepped,
 }
 
 impl Rings {
@@ -142,6 +155,7 @@ impl Rings {
                 blocks,
                 link,
                 stamping: config.stamping,
+                steps: Steps::begin(),
             })
             .collect();
         let sockets: Vec<Arc<Socket>> = rings.iter().map(|ring| Arc::clone(&ring.socket)).collect();
@@ -209,8 +223,8 @@ impl Ring {
     ///
     /// # Errors
     /// When the interface went down, or away.
-    pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(&Captured<'_>)) -> Result<(), RingError> {
-        if !self.blocks.ready() {
+    pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(Event<'_>)) -> Result<(), RingError> {
+        if self.blocks.full() == 0 {
             let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
             let mut one = [PollFd::new(self.socket.fd.as_fd(), PollFlags::POLLIN)];
             match poll(&mut one, PollTimeout::from(milliseconds)) {
@@ -219,6 +233,9 @@ impl Ring {
             }
         }
         let (link, hardware) = (self.link, self.stamping == Stamping::Hardware);
+        // No more than are full now: somebody may wait for us to come back, and they were stamped before the clocks are looked at.
+        let full = self.blocks.full();
+        let stepped = !hardware && self.steps.look();
         let mut unstamped = 0;
         let mut each = |header: &libc::tpacket3_hdr, bytes: &[u8]| {
             if hardware && header.tp_status & libc::TP_STATUS_TS_RAW_HARDWARE == 0 {
@@ -226,18 +243,17 @@ impl Ring {
                 return;
             }
             let at = i128::from(header.tp_sec) * 1_000_000_000 + i128::from(header.tp_nsec);
-            take(&Captured { at, link, bytes, length: header.tp_len });
-        };
-        let mut taken = false;
-        // No more than went round once: somebody may wait for us to come back.
-        for _ in 0..blocks::BLOCKS {
-            if !self.blocks.take(&mut each) {
-                break;
+            if stepped {
+                take(Event::ClockStepped);
             }
-            taken = true;
+            take(Event::Packet(&Captured { at, link, bytes, length: header.tp_len }));
+        };
+        (0..full).for_each(|_| self.blocks.take(&mut each));
+        if stepped {
+            take(Event::ClockStepped);
         }
         self.socket.unstamped.fetch_add(unstamped, Ordering::Relaxed);
-        if taken { Ok(()) } else { self.still_there() }
+        if full > 0 { Ok(()) } else { self.still_there() }
     }
 
     fn still_there(&self) -> Result<(), RingError> {

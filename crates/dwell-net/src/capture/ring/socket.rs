@@ -31,7 +31,7 @@ pub(super) mod option {
 }
 
 /// Milliseconds after which a block is handed over that is not full.
-const PATIENCE: u32 = 20;
+pub(super) const PATIENCE: u32 = 20;
 
 /// The kernel's number of a loopback interface (linux/if_arp.h).
 const LOOPBACK: u16 = 772;

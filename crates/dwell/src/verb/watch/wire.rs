@@ -14,7 +14,7 @@ use dwell_core::Nanos;
 use dwell_core::inside::grouped;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Observed, Seen};
-use dwell_net::capture::{Ring, RingConfig, RingError, Rings, Stamping, Wanted};
+use dwell_net::capture::{Event, Ring, RingConfig, RingError, Rings, Stamping, Wanted};
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
 use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -176,9 +176,12 @@ fn read(
             until.map_or(PATIENCE, |until| until.saturating_duration_since(Instant::now()).min(PATIENCE));
         let mut passed = false;
         failed = ring
-            .take(patience, &mut |captured| {
-                passed = true;
-                observed.see(captured, &mut |handshake| found.handshakes.push(handshake));
+            .take(patience, &mut |event| match event {
+                Event::Packet(captured) => {
+                    passed = true;
+                    observed.see(captured, &mut |handshake| found.handshakes.push(handshake));
+                }
+                Event::ClockStepped => observed.clock_stepped(),
             })
             .err();
         if !passed && stamping == Stamping::Kernel {

@@ -51,10 +51,10 @@ fn the_ack_may_come_after_what_the_server_sent_next() {
 fn a_clock_that_runs_backwards_leaves_no_half() {
     let told = only(&[syn(1_000), syn_ack(900), ack(1_450)]);
     assert_eq!(halves(&told), (Half::Unknown, Half::Unknown, Half::Unknown));
-    assert_eq!(flags(&told), [Flag::ClockBackwards]);
+    assert_eq!(flags(&told), [Flag::ClockStepped]);
     let (told, counts) = counted(&[syn(1_000), syn_ack(1_300), ack(1_200)]);
     assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, Half::Unknown));
-    assert_eq!(flags(&told[0]), [Flag::ClockBackwards]);
+    assert_eq!(flags(&told[0]), [Flag::ClockStepped]);
     assert_eq!(counts.established, 1);
 }
 
@@ -77,13 +77,45 @@ fn a_clock_that_was_set_back_shows_by_what_others_send() {
     let (told, counts) = counted(&[syn(0), other, syn_ack(300_000), ack(305_000)]);
     let told = told.iter().find(|told| told.client == client()).unwrap();
     assert_eq!(halves(told), (Half::Unknown, Half::Unknown, Half::Unknown));
-    assert_eq!((flags(told), counts.clock_backwards), (vec![Flag::ClockBackwards], 1));
+    assert_eq!((flags(told), counts.clock_stepped), (vec![Flag::ClockStepped], 1));
     // What was over by then, and what begins after it, is told.
     let again = |segment: Segment| Segment { at: segment.at + us(100_000), ..segment };
     let before = [syn(0), syn_ack(300), ack(450)];
     let (told, counts) = counted(&[&before[..], &[other], &before.map(again)].concat());
     let exact = told.iter().filter(|told| halves(told) == (exact(300), exact(150), exact(450)));
-    assert_eq!((exact.count(), counts.clock_backwards), (1, 0));
+    assert_eq!((exact.count(), counts.clock_stepped), (1, 0));
+}
+
+#[test]
+fn of_what_began_before_a_clock_was_set_no_half_is_told_whichever_way_it_was() {
+    // By 10 ms and by 3 s either way, which no packet shows.
+    for by in [10_000, -10_000, 3_000_000, -90] {
+        for set_after in 0..4 {
+            let mut tracker = Tracker::new(Limits::default());
+            let (mut told, mut way) = (Vec::new(), 0);
+            for (number, segment) in
+                [syn(5_000_000), syn_ack(5_000_300), ack(5_000_450)].into_iter().enumerate()
+            {
+                if number == set_after {
+                    tracker.clock_stepped();
+                    way = by;
+                }
+                let segment = Segment { at: segment.at + us(way), ..segment };
+                tracker.see(&segment, &mut |handshake| told.push(handshake));
+            }
+            tracker.finish(&mut |handshake| told.push(handshake));
+            let during = [1, 2].contains(&set_after);
+            assert_eq!(told.len(), 1);
+            match during {
+                true => assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, Half::Unknown)),
+                false => assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450))),
+            }
+            assert_eq!(
+                (flags(&told[0]).contains(&Flag::ClockStepped), tracker.counts().clock_stepped),
+                (during, during.into())
+            );
+        }
+    }
 }
 
 #[test]
@@ -108,7 +140,7 @@ fn a_syn_that_passes_late_is_judged_with_the_others() {
     // Late by a second, or the clock was set back by that: the same stamps, and other times.
     for order in [[1, 0, 2], [1, 2, 0]] {
         assert_eq!((told(order).server_half, told(order).total), (Half::Unknown, Half::Unknown));
-        assert!(flags(&told(order)).contains(&Flag::ClockBackwards));
+        assert!(flags(&told(order)).contains(&Flag::ClockStepped));
     }
 }
 
