@@ -6,12 +6,12 @@ use crate::picture::{Picture, escaped};
 use anyhow::Result;
 use std::fmt::Write as _;
 
-const STYLE: &str = "body { font-family: sans-serif; color: #222; background: #fff; max-width: 1180px; margin: 2em auto; \
+const STYLE: &str = "body { font-family: sans-serif; color: #222; background: #fff; max-width: 1360px; margin: 2em auto; \
      padding: 0 1em; line-height: 1.4; } \
-     .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.82em; margin: 0.5em 0 1.5em; } \
-     th, td { text-align: left; padding: 0.25em 0.6em; border-bottom: 1px solid #ddd; vertical-align: top; } \
+     table { border-collapse: collapse; font-size: 0.82em; margin: 0.5em 0 1.5em; } \
+     th, td { text-align: left; padding: 0.25em 0.5em; border-bottom: 1px solid #ddd; vertical-align: top; } \
      th { border-bottom: 2px solid #555; position: sticky; top: 0; background: #fff; } \
-     tr:nth-child(even) td { background: #f6f6f6; } td.met { color: #005a3c; } td.missed { color: #9a3a00; } \
+     tr:nth-child(even) td { background: #f6f6f6; } td { white-space: nowrap; } td.met { color: #005a3c; } td.missed { color: #9a3a00; } \
      figure { margin: 1.5em 0; } figcaption { color: #444; margin-bottom: 0.4em; } \
      svg { max-width: 100%; height: auto; } .note { color: #555; margin: 0.2em 0; }";
 
@@ -43,7 +43,7 @@ pub(super) fn page<'a>(
 }
 
 fn sheet(sheet: &Sheet) -> String {
-    let mut text = format!("<h2>{}</h2>\n<div class=\"wide\"><table>\n<tr>", escaped(&sheet.title));
+    let mut text = format!("<h2>{}</h2>\n<table>\n<tr>", escaped(&sheet.title));
     for head in &sheet.heads {
         let _ = write!(text, "<th>{}</th>", escaped(head));
     }
@@ -62,7 +62,7 @@ fn sheet(sheet: &Sheet) -> String {
         }
         text += "</tr>\n";
     }
-    text += "</table></div>\n";
+    text += "</table>\n";
     for note in &sheet.notes {
         let _ = writeln!(text, "<p class=\"note\">{}</p>", escaped(note));
     }
