@@ -349,6 +349,10 @@ fn packets_that_a_nic_gathers_are_no_link_s() {
                 assert!(is_of_host && verdict.unwrap().reason.contains("in batches of"), "{told:?}");
                 assert!(told.warnings.iter().any(|warning| warning.contains("in batches")), "{told:?}");
             }
+            // Pairs come at one time.
+            "spruce" | "abing" => {
+                assert!(is_of_host && verdict.unwrap().reason.contains("at one time"), "{told:?}");
+            }
             "busy-trains" | "spared-runs" => {
                 assert!(
                     !is_of_host && !told.warnings.iter().any(|warning| warning.contains("in batches")),

@@ -83,8 +83,10 @@ impl Method for Abing {
         let report = Report::new(Self::NAME, self.vantage);
         let bits = occupied(self.size()) * 1e9;
         let Some(own) = quantile(&self.dispersions, self.config.unparted).filter(|own| *own > 0.0) else {
-            return report
-                .with(Quantity::AvailableBandwidth, Finding::unmeasurable("no pair came through whole"));
+            return report.with(
+                Quantity::AvailableBandwidth,
+                Finding::unmeasurable("no pair came through whole, with time between its packets"),
+            );
         };
         let capacity = bits / own;
         let free = |came: &f64| {
@@ -92,7 +94,9 @@ impl Method for Abing {
             (1.0 - q / (q + 1.0)) * capacity
         };
         let rates: Vec<f64> = self.dispersions.iter().map(free).collect();
-        let few = || Finding::unmeasurable("fewer than two pairs came through whole");
+        let few = || {
+            Finding::unmeasurable("fewer than two pairs came through whole, with time between their packets")
+        };
         report
             .with(Quantity::AvailableBandwidth, averaged(&rates).unwrap_or_else(few))
             .with(Quantity::AveragingTime, Finding::nanos(own, own, own))

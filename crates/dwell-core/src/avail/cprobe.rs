@@ -75,7 +75,11 @@ impl Method for Cprobe {
     fn report(&self) -> Report {
         let report = Report::new(Self::NAME, self.vantage);
         let Some(rate) = averaged(&self.rates) else {
-            let none = || Finding::unmeasurable("fewer than two trains came through whole");
+            let none = || {
+                Finding::unmeasurable(
+                    "fewer than two trains came through whole, with time between their packets",
+                )
+            };
             return report
                 .with(Quantity::DispersionRate, none())
                 .with(Quantity::AvailableBandwidth, none())

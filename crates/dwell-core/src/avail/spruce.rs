@@ -103,8 +103,9 @@ impl Method for Spruce {
             let why = "spruce needs the tight link's capacity, and no link's could be measured before it";
             return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why));
         };
-        let mut available = averaged(&self.estimates)
-            .unwrap_or_else(|| Finding::unmeasurable("fewer than two pairs arrived"));
+        let mut available = averaged(&self.estimates).unwrap_or_else(|| {
+            Finding::unmeasurable("fewer than two pairs arrived with time between their packets")
+        });
         // The authors' tool tells what is below zero as nothing. Nothing is then as far from known as the mean was.
         available = match available {
             Finding::Value { value, high, .. } if high <= 0.0 => {
@@ -121,7 +122,10 @@ impl Method for Spruce {
             BitRate(capacity as u64)
         ));
         if self.unusable > 0 {
-            report.warnings.push(format!("{} pairs did not arrive whole", self.unusable));
+            report.warnings.push(format!(
+                "{} pairs did not arrive whole, or without time between their packets",
+                self.unusable
+            ));
         }
         report = report.with(Quantity::AvailableBandwidth, available);
         if self.lasting > 0.0 {

@@ -119,11 +119,13 @@ impl ByTrains {
             return report;
         }
         if let Some(batches) = self.batches.described(facts.resolution) {
+            let is_told = rate.is_some();
             let mut report = report.limited(Limit::HostLimited, batches);
-            report.warnings.push(
-                "packets came in batches, and this method takes the gaps between them for the path's"
-                    .to_owned(),
-            );
+            if is_told {
+                let why =
+                    "packets came in batches, and this method takes the gaps between them for the path's";
+                report.warnings.push(why.to_owned());
+            }
             return report;
         }
         if rate.is_some_and(|(rate, range)| range > rate) {

@@ -22,12 +22,22 @@ pub(super) struct Batches {
     together: usize,
     /// Nanoseconds of those between others.
     between: f64,
+    /// Trains of any length, however they were sent, and of these those whose packets all came at one time, with the nanoseconds over
+    /// which they had left.
+    any: usize,
+    at_once: usize,
+    left_over: f64,
 }
 
 impl Batches {
-    /// Sees a train as it came. In another order, or all at once, it shows none.
+    /// Sees a train as it came. In another order it shows none.
     pub(super) fn see(&mut self, passed: &[Passed]) {
         let [first, .., last] = passed else { return };
+        self.any += 1;
+        if passed.iter().all(|one| one.came == first.came) {
+            self.at_once += 1;
+            self.left_over += last.sent - first.sent;
+        }
         let gaps = (passed.len() - 1) as f64;
         let widest = passed.windows(2).map(|two| two[1].sent - two[0].sent).fold(0.0, f64::max);
         let is_even = passed.len() >= EVEN && widest <= EVENLY * (last.sent - first.sent) / gaps;
@@ -46,6 +56,13 @@ impl Batches {
 
     /// The batches that most came in, of stamps that tick so often.
     pub(super) fn described(&self, tick: Nanos) -> Option<String> {
+        let over = self.left_over / self.at_once.max(1) as f64;
+        if self.at_once * 2 > self.any && over > TICKS * tick.as_f64() {
+            return Some(format!(
+                "the packets of most trains came at one time, though they left over {}: a NIC or a host gathers them",
+                Nanos::from_f64(over)
+            ));
+        }
         let others = self.gaps - self.together;
         let apart = self.between / others.max(1) as f64;
         let each = (self.gaps + self.trains) as f64 / (others + self.trains).max(1) as f64;

@@ -24,6 +24,10 @@ fn told(mbps: f64, half: f64) -> Report {
     Report::new("some", Vantage::Capture).with(Quantity::AvailableBandwidth, finding)
 }
 
+fn told_none(why: &str) -> Report {
+    Report::new("some", Vantage::Capture).with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+}
+
 fn facts(narrow: Option<u64>) -> PathFacts {
     PathFacts {
         max_size: Bytes(1_518),
@@ -112,6 +116,15 @@ fn packets_that_come_in_batches_are_of_the_hosts() {
     let at_once = |number: usize| if number.is_multiple_of(10) { 250_000 } else { 0 };
     let trains = vec![train(SIZE, 60, 10_000, 12_000, at_once); 3];
     assert_eq!(limit(&judged(told(400.0, 2.0), &trains, None)), Some(Limit::HostLimited));
+    // And pairs, of which none tells a rate: those of a path come apart, however near.
+    let none = || told_none("no pair came apart");
+    let pairs = |came: i64| vec![train(SIZE, 2, 0, 12_000, move |_| came); 20];
+    let gathered = judged(none(), &pairs(0), None);
+    assert_eq!((limit(&gathered), gathered.warnings.len()), (Some(Limit::HostLimited), 0), "{gathered:?}");
+    let mixed = [pairs(0), pairs(12_000), pairs(12_000)].concat();
+    for apart in [pairs(100), mixed] {
+        assert_eq!(limit(&judged(none(), &apart, None)), Some(Limit::Unstable));
+    }
     // But not those of a clock that ticks no sooner, nor packets in another order.
     let ticking = |resolution: i64| PathFacts { resolution: Nanos(resolution), ..facts(None) };
     let mut by_trains = ByTrains::default();
@@ -176,8 +189,7 @@ fn what_a_method_says_itself_stands_and_without_a_rate_no_link_is_told() {
     let trains = vec![train(SIZE, 20, 0, 10_000, |_| 200_000); 5];
     let own = told(50.0, 2.0).limited(Limit::SenderLimited, "of its own");
     assert_eq!(judged(own.clone(), &trains, None), own);
-    let none = Report::new("some", Vantage::Capture)
-        .with(Quantity::AvailableBandwidth, Finding::unmeasurable("nothing came"));
+    let none = told_none("nothing came");
     let unstable = judged(none.clone(), &trains, None);
     assert_eq!(limit(&unstable), Some(Limit::Unstable));
     assert!(unstable.verdict.unwrap().reason.ends_with("nothing came"));
