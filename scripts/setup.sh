@@ -41,8 +41,8 @@ if ! [ -x /usr/sbin/clickhouse-server ] && apt-cache show clickhouse-server >/de
 fi
 
 # The generators of `make bench`, the programs that `dwell eval` judges beside our own, and those by which tests read what Dwell
-# exports, each left out where the system has none.
-for program in ab:apache2-utils wrk:wrk ITGSend:d-itg iperf3:iperf3 nuttcp:nuttcp nfcapd:nfdump tshark:tshark; do
+# exports and draws, each left out where the system has none.
+for program in chromium:chromium ab:apache2-utils wrk:wrk ITGSend:d-itg iperf3:iperf3 nuttcp:nuttcp nfcapd:nfdump tshark:tshark; do
 	command -v "${program%%:*}" >/dev/null 2>&1 && continue
 	apt-cache show "${program#*:}" >/dev/null 2>&1 && packages="$packages ${program#*:}"
 done

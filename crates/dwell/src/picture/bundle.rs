@@ -1,6 +1,7 @@
 //! A figure of several tools over one axis, each on a logarithmic scale: what they cost.
 
 use super::axes::{axes, frame};
+use super::decades::Decades;
 use super::ink::{LEGEND_ROW, SERIES, Swatch, dashed, legend};
 use super::{Area, Panel};
 use anyhow::Result;
@@ -39,7 +40,7 @@ impl Panel for Bundle {
         let points = || self.strands.iter().flat_map(|strand| &strand.points);
         let (bottom, top) = ends(points().map(|point| point.1));
         let (left, right) = ends(points().map(|point| point.0));
-        let upwards = (bottom / 1.3..top * 1.3).log_scale();
+        let upwards = Decades::between(bottom / 1.3..top * 1.3);
         let mut names = Vec::new();
         for (index, strand) in self.strands.iter().enumerate() {
             let colour = SERIES[index % SERIES.len()];
@@ -51,7 +52,7 @@ impl Panel for Bundle {
         }
         if self.logarithmic {
             let mut chart =
-                frame(&area).build_cartesian_2d((left / 1.2..right * 1.2).log_scale(), upwards)?;
+                frame(&area).build_cartesian_2d(Decades::between(left / 1.2..right * 1.2), upwards)?;
             axes(&mut chart, self.across.clone(), self.upwards.clone())
                 .x_label_formatter(&|x| few(*x))
                 .y_label_formatter(&|y| few(*y))

@@ -1,6 +1,7 @@
 //! How spans are distributed: the share of them that is no longer than so much.
 
 use super::axes::{axes, frame};
+use super::decades::Decades;
 use super::ink::{LEGEND_ROW, SERIES, Swatch, legend};
 use super::{Area, Panel};
 use anyhow::Result;
@@ -36,7 +37,7 @@ impl Panel for Cumulative {
         let (left, right) = (spans().fold(f64::MAX, f64::min), spans().fold(LEAST, f64::max));
         // Without curves there is an axis still, and a single value has room on both sides.
         let (left, right) = (left.min(right) / 1.3, right * 1.3);
-        let mut chart = frame(&area).build_cartesian_2d((left..right).log_scale(), 0.0..1.0)?;
+        let mut chart = frame(&area).build_cartesian_2d(Decades::between(left..right), 0.0..1.0)?;
         axes(&mut chart, self.axis, "Share that is no longer").draw()?;
         let mut told = Vec::new();
         // The later ones are thinner: where they lie on earlier ones, both are seen.

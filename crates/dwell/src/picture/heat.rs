@@ -1,6 +1,7 @@
 //! Heat map: how many packets had which latency, over the time of a run.
 
 use super::axes::{axes, frame};
+use super::decades::Decades;
 use super::ink::{INK, VERMILLION, label};
 use super::{Area, Panel};
 use anyhow::Result;
@@ -37,7 +38,7 @@ impl Panel for Heat {
                 label(15, INK),
             )
             .x_label_area_size(48)
-            .build_cartesian_2d(0.0..right, (self.edges[lowest]..self.edges[highest + 1]).log_scale())?;
+            .build_cartesian_2d(0.0..right, Decades::between(self.edges[lowest]..self.edges[highest + 1]))?;
         axes(&mut chart, "Time since the first packet (s)", "Time in this host (µs)").draw()?;
         let cells = self.slices.iter().enumerate().flat_map(|(slice, counts)| {
             let left = slice as f64 * self.width;

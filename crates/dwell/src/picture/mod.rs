@@ -3,6 +3,7 @@
 mod axes;
 mod bundle;
 mod cumulative;
+mod decades;
 mod delays;
 mod echo;
 mod follow;
