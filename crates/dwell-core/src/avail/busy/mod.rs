@@ -16,7 +16,10 @@
 mod answer;
 mod belief;
 mod deep;
+mod elsewhere;
 mod late;
+#[cfg(test)]
+mod made;
 mod plan;
 mod queue;
 mod round;

@@ -1,29 +1,22 @@
 //! What trains showed so far, and what it says of the link.
 
+mod signs;
+
 use super::late;
 use super::plan::FULL_HEAD;
 use super::strain;
-use super::unparted::{Another, another, batch, unparted};
-use super::waiting::HOST;
+use super::unparted::{batch, unparted};
 use crate::avail::search::Verdict;
-use crate::stats::NORMAL;
 use crate::stats::quantile::{mean, median};
 use crate::stream::Passed;
 use crate::stream::line::{self, Known, Line};
-use crate::stream::sample::{Sample, busy, differ, heavier, surplus};
+use crate::stream::sample::{Sample, busy};
 
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
 
 /// Trains that leave so much slower than they should are as fast as the sender makes them.
 const LATE: f64 = 1.1;
-
-/// By so much of L / C, or what a host delays the last packet of a burst, a link's packets are no further apart, beside what came between
-/// them.
-const APART: f64 = 0.1;
-
-/// Gaps that are longer by less were not parted.
-const NEAR: f64 = 0.05;
 
 /// What is taken for loaded before anything is known.
 const UNKNOWN: f64 = 0.5;
@@ -156,27 +149,6 @@ impl Samples {
         self.burst().into_iter().chain(self.pace()).reduce(f64::max)
     }
 
-    /// Whether bursts show that another link is loaded than the one whose pace they have, or as well.
-    pub(super) fn another(&self) -> Option<Another> {
-        another(&self.gaps, &self.full_gaps, self.own(), self.made()?, self.burst()?)
-    }
-
-    /// Whether bursts come further apart than the load of that line makes them: between two of their packets comes what was sent
-    /// meanwhile, give or take what so few packets of others do by chance.
-    pub(super) fn apart(&self, line: &Line) -> bool {
-        let (Some((own, _)), Some(made), Some(burst)) = (self.own(), self.made(), self.burst()) else {
-            return false;
-        };
-        // Within a burst of others there is as much as the link carries.
-        let between = if self.bursty() { made } else { line.share.high * made };
-        let chance = NORMAL * (between * own / self.gaps.len() as f64).sqrt();
-        let unparted = self.gaps.iter().filter(|gap| **gap < own * (1.0 + NEAR)).count();
-        let gaps = self.bursts.iter().map(|burst| burst.gaps).fold(1.0, f64::max);
-        // One packet of others, which one in a burst may be; where hardly two gaps are alike it is none, but at most a host.
-        let one = if unparted * 2 < self.gaps.len() { (own * APART).min(HOST / gaps) } else { own * APART };
-        burst > own + one + between + chance
-    }
-
     /// Whether bursts came no further apart than they were sent.
     pub(super) fn are_senders(&self) -> bool {
         self.made().zip(self.burst()).is_some_and(|(made, burst)| burst < made * SPREAD)
@@ -268,41 +240,6 @@ impl Samples {
         self.bursts_seen || self.differ()
     }
 
-    fn heavier(&self, own: f64) -> bool {
-        self.looks().is_some_and(|looks| self.near.iter().any(|near| heavier(near, &looks, own)))
-    }
-
-    /// Whether slower trains may have met more load than those at the pace, as they do where the tight link is another than the narrow
-    /// one: the line has then another beginning than the narrow link's packets.
-    pub(super) fn steeper(&self) -> bool {
-        self.alone().is_some_and(|own| self.heavier(own))
-    }
-
-    /// By how many standard errors all slower trains together met more load than those at the pace.
-    pub(super) fn surplus(&self) -> Option<f64> {
-        surplus(&self.near.concat(), &self.looks()?, self.pace()?)
-    }
-
-    /// By how many standard errors the trains of all spacings begin below what a packet of a link that is loaded alone takes. Where packets
-    /// came too near to each other for one link it is not known, and they count for one: hosts make them come so as well.
-    pub(super) fn sooner(&self, line: &Line) -> f64 {
-        match (self.alone(), line.begins) {
-            (Some(own), Some(begins)) => {
-                let wide = (begins.high - begins.low).max(own * line::RESOLUTION);
-                (own - begins.value) / wide * 2.0 * NORMAL
-            }
-            _ if self.another() == Some(Another::Closer) => 1.0,
-            _ => 0.0,
-        }
-    }
-
-    /// Whether trains of one spacing met more and less, on a link that is loaded alone. Those at the pace are short and many: their
-    /// gaps would hide what the slower ones show, so either kind is asked for itself.
-    pub(super) fn differ(&self) -> bool {
-        self.alone().is_some()
-            && (differ(self.near.iter().map(Vec::as_slice)) || differ([self.full.as_slice(), &self.heads]))
-    }
-
     /// All that came faster than the narrow link carries by itself: that keeps it busy whatever else there is on it.
     fn looks(&self) -> Option<Vec<Sample>> {
         let pace = self.pace()?;
@@ -326,135 +263,4 @@ fn gaps(passed: &[Passed]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stats::bootstrap::Indices;
-    use crate::stats::chance::exponential;
-    use crate::unit::Nanos;
-
-    const OWN: f64 = 1e3;
-
-    /// A train of 24 packets, `gap` apart, over a link that sends one in 1,000 ns, of which Poisson traffic of such packets takes
-    /// `load`.
-    fn train(chance: &mut Indices, load: f64, gap: f64) -> Sample {
-        let (packets, warmed) = (24, 300.0 * OWN);
-        let (mut at, mut work, mut left) = (0.0, 0.0_f64, Vec::new());
-        let mut other = 0.0;
-        for packet in 0..packets {
-            let due = warmed + f64::from(packet) * gap;
-            while other < due {
-                work = (work - (other - at)).max(0.0) + OWN;
-                at = other;
-                other += exponential(chance, Nanos::from_f64(OWN / load)).as_f64();
-            }
-            work = (work - (due - at)).max(0.0) + OWN;
-            at = due;
-            left.push(due + work);
-        }
-        let gaps = f64::from(packets - 1);
-        Sample { input: gap, output: (left[23] - left[0]) / gaps, gaps, blur: 0.0, scatter: 0.0 }
-    }
-
-    fn came(input: f64, output: f64, scatter: f64) -> Sample {
-        Sample { input, output, gaps: 10.0, blur: 0.0, scatter }
-    }
-
-    /// Bursts of which a third of the gaps are parted, or none.
-    fn bursts(parted: bool) -> Samples {
-        let far = if parted { 3.0 * OWN } else { OWN };
-        let gaps: Vec<f64> = (0..30).map(|i| if i % 3 == 0 { far } else { OWN }).collect();
-        let burst = came(10.0, gaps.iter().sum::<f64>() / 30.0, 0.0);
-        Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }
-    }
-
-    #[test]
-    fn what_slower_trains_meet_now_and_then_is_not_hidden_by_gaps_of_short_ones() {
-        let slower = |first: f64| {
-            let met = |load: f64| came(4.0 * OWN, OWN * (1.0 + 4.0 * load), (0.05 * OWN).powi(2));
-            vec![[first, 0.9, 0.9, 0.9, 0.9].map(met).to_vec()]
-        };
-        let full = vec![came(0.85 * OWN, 1.75 * OWN, (0.3 * OWN).powi(2)); 30];
-        assert!(Samples { near: slower(0.8), full: full.clone(), ..bursts(false) }.differ());
-        assert!(!Samples { near: slower(0.89), full: full.clone(), ..bursts(false) }.differ());
-        assert!(!Samples { near: slower(0.8), full, ..bursts(true) }.differ());
-    }
-
-    #[test]
-    fn a_link_with_little_load_does_not_part_bursts() {
-        let full: Vec<Sample> =
-            (0..8).map(|i| came(0.85 * OWN, OWN * (1.04 + 0.01 * f64::from(i % 2)), 0.0)).collect();
-        let line = line::line(&full, &[], Some((OWN, 1.0))).unwrap();
-        assert!(bursts(true).apart(&line) && !bursts(false).apart(&line));
-    }
-
-    #[test]
-    fn gaps_of_which_hardly_two_are_alike_are_no_single_packet_of_others() {
-        // A hundredth of what a packet takes is more than a host delays it.
-        let own = 100.0 * OWN;
-        let full: Vec<Sample> =
-            (0..8).map(|i| came(0.85 * own, own * (1.01 + 0.01 * f64::from(i % 2)), 0.0)).collect();
-        let line = line::line(&full, &[], Some((own, 1.0))).unwrap();
-        let burst = came(10.0, 1.09 * own, 0.0);
-        let told = |gap: fn(u32) -> f64| {
-            let gaps = (0..30).map(|place| own * gap(place)).collect();
-            Samples { gaps, bursts: vec![burst; 3], made: vec![10.0; 3], ..Samples::default() }.apart(&line)
-        };
-        assert!(!told(|place| if place % 10 == 0 { 1.9 } else { 1.0 }));
-        assert!(told(|place| if place < 8 { 1.0 } else { 1.06 + 0.005 * f64::from(place) }));
-    }
-
-    #[test]
-    fn no_train_is_faster_than_bursts_come() {
-        let parted = bursts(true);
-        assert_eq!((parted.pace(), parted.fastest()), (Some(OWN), parted.burst()));
-        assert_eq!(bursts(false).fastest(), Some(OWN));
-        assert_eq!(Samples::default().fastest(), None);
-    }
-
-    #[test]
-    fn trains_that_meet_more_when_slower_begin_sooner() {
-        let full: Vec<Sample> =
-            (0..8).map(|i| came(0.85 * OWN, OWN * (1.20 + 0.1 * f64::from(i % 2)), 0.0)).collect();
-        let met = |load: f64| {
-            (0..7)
-                .map(|i| came(1.3 * OWN, OWN * (1.0 + 1.3 * load + 0.1 * f64::from(i % 2)), 0.0))
-                .collect::<Vec<_>>()
-        };
-        let told = |near: Vec<Sample>| {
-            let line = line::line(&full, &near, Some((OWN, 1.0))).unwrap();
-            Samples { full: full.clone(), near: vec![near], ..bursts(false) }.sooner(&line)
-        };
-        let (same, more) = (told(met(0.24)), told(met(0.32)));
-        assert!(same < 0.5 && more > 1.0, "{same} {more}");
-    }
-
-    #[test]
-    fn a_link_is_idle_until_something_is_met() {
-        let idle = vec![came(0.85 * OWN, OWN, 0.0); 8];
-        assert!(Samples { full: idle.clone(), ..bursts(false) }.idle());
-        let heads = vec![came(0.85 * OWN, 1.5 * OWN, 0.0)];
-        let met = Samples { full: idle, heads, bursts_seen: true, ..bursts(false) };
-        assert!(!met.idle());
-    }
-
-    #[test]
-    fn ten_trains_that_pass_by_chance_bound_no_more_than_is_free() {
-        let (load, mut chance) = (0.6, Indices::new(7));
-        let free = (1.0 - load) / OWN;
-        // A little faster than what is free, which ten trains cannot tell.
-        let gap = 1.0 / (free * 1.03);
-        let burst = Sample { input: 1.0, output: OWN, gaps: 10.0, blur: 0.0, scatter: 0.0 };
-        let (mut passed, mut wrong) = (0, 0);
-        for _ in 0..400 {
-            let full: Vec<Sample> = (0..10).map(|_| train(&mut chance, load, gap)).collect();
-            if strain::verdict(&full, 0.0) != Verdict::Below {
-                continue;
-            }
-            let samples = Samples { sent: full, bursts: vec![burst], ..Samples::default() };
-            passed += 1;
-            wrong += usize::from(samples.at_least().unwrap() > free);
-        }
-        assert!(passed > 50, "{passed}");
-        assert!(wrong * 20 <= passed, "{wrong} of {passed}");
-    }
-}
+mod tests;
