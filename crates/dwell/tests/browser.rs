@@ -1,10 +1,10 @@
 //! Pages as a browser shows them: headless Chromium lays them out, and a script that only the test adds tells what is seen.
-//! Left out, and said so, where Chromium is not installed.
+//! Left out, and said so, where Chromium is not installed, or shows not even an empty page.
 
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Tells in the title, in signs that no serialisation changes, what is where: whether the page is wider than the window; of each
 /// drawing its size, the texts that are not wholly inside it, and pairs of texts that lie on each other; table cells of more than
@@ -54,22 +54,28 @@ struct Drawing {
     on: Vec<String>,
 }
 
-/// A page as it is shown in a window of 1,440 by 900; `None` without a browser.
+/// A page in a window of 1,440 by 900, as Chromium has it once it is loaded.
+fn dom(folder: &Path, address: &str) -> Output {
+    Command::new("timeout")
+        .args(["60", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .args(["--window-size=1440,900", "--dump-dom", address])
+        .env("HOME", folder)
+        .output()
+        .expect("coreutils")
+}
+
+/// What a page looks like; `None` without a browser.
 fn shown(folder: &Path, page: &str) -> Option<Seen> {
-    if Command::new("chromium").arg("--version").output().is_err() {
-        eprintln!("skipped: chromium is not installed");
+    let nothing = dom(folder, "about:blank");
+    if !String::from_utf8_lossy(&nothing.stdout).contains("<body>") {
+        eprintln!("skipped: chromium does not run here: {}", String::from_utf8_lossy(&nothing.stderr));
         return None;
     }
     let written = fs::read_to_string(folder.join(page)).expect("a page");
     let (before, after) = written.split_once("</body>").expect("a body");
     fs::write(folder.join("looked-at.html"), format!("{before}{LOOK}</body>{after}")).expect("written");
-    let output = Command::new("timeout")
-        .args(["60", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1440,900"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-        .args(["--dump-dom", &format!("file://{}", folder.join("looked-at.html").display())])
-        .env("HOME", folder)
-        .output()
-        .expect("coreutils");
+    let output = dom(folder, &format!("file://{}", folder.join("looked-at.html").display()));
     let dom = String::from_utf8_lossy(&output.stdout);
     let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     let Some((told, _)) = title else {
