@@ -40,6 +40,7 @@ pub mod coalescence;
 pub mod limit;
 mod method;
 pub mod mtu;
+pub mod nic;
 mod onlooker;
 mod report;
 mod stream;

@@ -1,6 +1,6 @@
 //! Packet trains, and what became of them.
 
-use crate::coalescence::Coalesced;
+use crate::nic::Coalesced;
 use crate::unit::{BitRate, Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The knee against a model host whose every quantity is known.
 
-use dwell_core::coalescence::{Coalesced, Kind};
 use dwell_core::host::knee::Regimes;
 use dwell_core::host::{Knee, KneeConfig};
+use dwell_core::nic::{Coalesced, Kind};
 use dwell_core::{
     Arrival, BitRate, Bytes, Departure, Direction, Fate, Finding, Fleet, Method, Nanos, Observation, Packet,
     Passage, Path, PathFacts, Quantity, Side, Stamps, Step, run,

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::LabError;
-use crate::lab::Inner;
+use crate::inner::Inner;
 use crate::path::seen_by;
 use dwell_core::host::agentless::Request;
 use dwell_core::{Circumstances, Fleet, Passage, Path, PathFacts};

@@ -1,7 +1,7 @@
 //! A path that lives in the source's namespace, for it may open new sockets at any time, and who asks it from outside.
 
 use crate::error::LabError;
-use crate::lab::Inner;
+use crate::inner::Inner;
 use crate::namespace::Worker;
 use dwell_core::{Circumstances, Fleet, Passage, Path, PathFacts};
 use std::sync::Arc;

@@ -1,11 +1,10 @@
 //! A lab: a scenario's path between two namespaces, with an agent at its far end.
 
 use crate::answering::AnsweringLabPath;
-use crate::check::{LabCheck, check};
-use crate::check_train::TrainCheck;
+use crate::check::{LabCheck, TrainCheck, check};
 use crate::error::LabError;
-use crate::namespace::{Namespace, Worker};
-use crate::nic_stage::{description, has_nic, settings};
+use crate::inner::Inner;
+use crate::namespace::Namespace;
 use crate::path::LabPath;
 use crate::placement::Cores;
 use crate::testbed::{Carriage, Testbed};
@@ -14,9 +13,8 @@ use dwell_core::host::agentless::Request;
 use dwell_core::{Circumstances, Nanos};
 use dwell_net::{Agent, AgentConfig, ConnectConfig, Identity, Peers, clock};
 use dwell_sim::{HostSpec, Scenario, Times};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a lab is run, beside what its scenario says.
@@ -34,20 +32,6 @@ pub struct LabOptions {
 /// process dies.
 pub struct Lab {
     pub(crate) inner: Arc<Inner>,
-}
-
-/// What a lab and its paths share.
-pub(crate) struct Inner {
-    pub(crate) scenario: Scenario,
-    /// True time zero of the hosts' clocks.
-    pub(crate) start: Nanos,
-    pub(crate) testbed: Testbed,
-    client: Identity,
-    server: Identity,
-    pub(crate) address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    agent: Option<Worker<()>>,
-    checked: Mutex<Option<LabCheck>>,
 }
 
 impl Lab {
@@ -171,66 +155,6 @@ impl Lab {
         let testbed = &self.inner.testbed;
         let trains = TrainCheck::of(testbed, &self.inner.scenario);
         testbed.failure().map_or(trains, Err)
-    }
-}
-
-impl Inner {
-    /// How its agent is reached from the source.
-    fn connect_config(&self) -> ConnectConfig {
-        ConnectConfig {
-            port: self.address.port(),
-            core: Some(self.testbed.cores.sender),
-            real_time: true,
-            ..ConnectConfig::new(
-                &self.address.ip().to_string(),
-                self.client.clone(),
-                Peers::only(self.server.public_key()),
-            )
-        }
-    }
-
-    /// `told`, with the settings of the hosts' NICs.
-    pub(crate) fn with_nics(&self, mut told: Circumstances) -> Circumstances {
-        let Scenario { source, destination, .. } = &self.scenario;
-        for (facts, host) in [(&mut told.sender, source), (&mut told.receiver, destination)] {
-            if has_nic(host) {
-                facts.coalescing = settings(host.nic);
-            }
-        }
-        told
-    }
-
-    /// What a reader of a result should know of the lab.
-    pub(crate) fn notes(&self) -> BTreeMap<String, String> {
-        let testbed = &self.testbed;
-        let mut notes = BTreeMap::new();
-        let mut note = |name: &str, text: String| notes.insert(name.to_owned(), text);
-        note("scenario", self.scenario.name.clone());
-        note("lab carriage", testbed.carriage.to_string());
-        note("lab cores", testbed.cores.to_string());
-        for (name, host) in [("source", &self.scenario.source), ("destination", &self.scenario.destination)] {
-            if has_nic(host) {
-                note(&format!("lab {name} nic"), description(host, self.scenario.lab.nic));
-            }
-        }
-        if let Some(tally) = testbed.tally() {
-            note("lab forwarder", tally.to_string());
-        }
-        let cautions = testbed.cautions();
-        if !cautions.is_empty() {
-            note("lab caution", cautions.join("; "));
-        }
-        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        note("lab check", checked.as_ref().map_or("not made".to_owned(), LabCheck::in_brief));
-        notes
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        // Nobody is left to tell.
-        let _ = self.agent.take().map(Worker::join);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::LabError;
-use crate::lab::Inner;
+use crate::inner::Inner;
 use crate::lane::{Arrival, Carried};
 use crate::nic_stage::has_nic;
 use dwell_core::truth::Reading;

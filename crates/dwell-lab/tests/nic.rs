@@ -2,7 +2,7 @@
 //! and a run that the machine disturbed is repeated, for a forwarder that lost its core for a millisecond holds
 //! packets that much longer.
 
-use dwell_core::coalescence::Kind;
+use dwell_core::nic::Kind;
 use dwell_core::{Bytes, Departure, Direction, Nanos, PacketTruth, Path as _, Train};
 use dwell_lab::{Carriage, Lab, LabError, LabOptions, LabPath};
 use dwell_sim::Scenario;

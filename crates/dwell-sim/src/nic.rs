@@ -1,11 +1,11 @@
-//! A receiver's NIC: how it holds packets before it interrupts the kernel (host-delay.md, section 5).
+//! A receiver's NIC: how it holds packets before it interrupts the kernel.
 //!
 //! A [`Nic`] is a state machine without a clock, so it serves in virtual time (the simulator) and in real time (the
 //! testbed's emulated NIC) alike: packets arrive, and are delivered, several at once, when it interrupts.
 
 use crate::scenario::quantity_text;
 use dwell_core::Nanos;
-use dwell_core::coalescence::Kind;
+use dwell_core::nic::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

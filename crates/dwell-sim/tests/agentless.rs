@@ -1,7 +1,7 @@
 //! What is found of a simulated host without an agent, against what the scenario says.
 
-use dwell_core::coalescence::Kind;
 use dwell_core::host::agentless::{Agentless, AgentlessConfig, Request};
+use dwell_core::nic::Kind;
 use dwell_core::{Finding, Nanos, Path as _, Quantity, Report, run};
 use dwell_sim::{AnsweringPath, Scenario};
 

@@ -1,7 +1,8 @@
 //! Interrupt coalescence as the method finds it on simulated paths, against what the scenario says.
 
-use dwell_core::coalescence::{Coalescence, Kind};
+use dwell_core::coalescence::Coalescence;
 use dwell_core::host::{Knee, KneeConfig};
+use dwell_core::nic::Kind;
 use dwell_core::{BitRate, Finding, Method as _, Path as _, Quantity, Report, run};
 use dwell_sim::{Scenario, SimPath};
 

@@ -72,7 +72,7 @@ fn unequal_pairs_lose_dispersion_at_each_hop_and_equal_ones_keep_it() {
         times[1].1 - times[0].1
     };
     for count in 1..=5 {
-        // (s_h - s_t) / c = (1502 - 87) * 8 / 100 Mb/s = 113.2 us at each hop (host-delay.md, section 4).
+        // (s_h - s_t) / c = (1502 - 87) * 8 / 100 Mb/s = 113.2 us at each hop.
         let expected = Nanos(1_000_000 - 113_200 * count as i64);
         assert_eq!(dispersion(&hops(count), 1502, 87), expected);
         assert_eq!(dispersion(&hops(count), 87, 87), Nanos(1_000_000));

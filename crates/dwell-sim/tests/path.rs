@@ -63,7 +63,7 @@ fn a_sweep_of_dispersions_shows_the_knee() {
     let holds: Vec<i64> = (10..80).map(|us| us * 1_000).collect();
     for (hold, passage) in holds.iter().zip(carry(&plain(), 1, &fleet(holds.iter().map(|hold| pair(*hold)))))
     {
-        // host-delay.md, section 4: G = S up to A and the turn-round; then G = x + dPPT, here with dPPT = 0.
+        // G = S up to A and the turn-round; then G = x + dPPT, here with dPPT = 0.
         let expected = if *hold <= 41_000 + 300 { 10_800 } else { *hold };
         assert_eq!(gap(&passage), expected, "dispersion {hold}");
     }

@@ -1,7 +1,7 @@
 //! Figures with their units, as people read them.
 
-use dwell_core::coalescence::Kind;
 use dwell_core::inside::grouped;
+use dwell_core::nic::Kind;
 use dwell_core::{BitRate, Bytes, Effort, Finding, Nanos, Side, Unit};
 
 /// A figure with its unit.

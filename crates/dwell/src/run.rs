@@ -5,8 +5,8 @@ use crate::screen::Progress;
 use crate::verb::{avail, capacity};
 use crate::world::World;
 use anyhow::Result;
-use dwell_core::coalescence::Coalesced;
 use dwell_core::hop::{HopMethod as _, HopStep, Joined, Walk, count};
+use dwell_core::nic::Coalesced;
 use dwell_core::truth::Usage;
 use dwell_core::{
     BitRate, Circumstances, Effort, Finding, LoadLimit, Method, Nanos, Onlooker, Passage, PathFacts,

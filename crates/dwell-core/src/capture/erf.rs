@@ -1,7 +1,7 @@
 //! The format of Endace's cards: records, and nothing to tell it by but that they are such.
 
 use super::LinkType;
-use super::format::{Found, Record};
+use super::record::{Found, Record};
 
 /// The format has no header, and says nothing of packets to come.
 #[derive(Copy, Clone, Debug)]

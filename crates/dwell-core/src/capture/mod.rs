@@ -7,6 +7,7 @@ mod link;
 mod pcap;
 mod pcapng;
 mod reader;
+mod record;
 mod snoop;
 mod source;
 

@@ -1,7 +1,6 @@
 //! The format of libpcap, in its several versions.
 
-use super::format::{Found, Order, Record};
-use super::reader::LARGEST_RECORD;
+use super::record::{Found, LARGEST_RECORD, Order, Record};
 use super::{LinkType, ReadError};
 
 /// Bytes of a record that are looked at.

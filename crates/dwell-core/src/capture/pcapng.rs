@@ -1,8 +1,7 @@
 //! The format of pcapng.
 
 use super::LinkType;
-use super::format::{Found, Order, Record};
-use super::reader::LARGEST_RECORD;
+use super::record::{Found, LARGEST_RECORD, Order, Record};
 
 /// What the blocks so far say of the packets that follow.
 #[derive(Debug)]

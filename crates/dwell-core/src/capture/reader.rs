@@ -1,12 +1,10 @@
 //! The packets of a capture, one after the other.
 
-use super::format::{Format, Found, Record, START};
+use super::format::{Format, START};
+use super::record::{Found, Record};
 use super::source::{Blocks, Source};
 use super::{LinkType, ReadError};
 use std::io::{self, Read};
-
-/// A record is at most so long.
-pub(super) const LARGEST_RECORD: usize = 1 << 24;
 
 /// A packet as a capture holds it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

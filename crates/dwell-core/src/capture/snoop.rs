@@ -1,7 +1,6 @@
 //! The format of Solaris' snoop (RFC 1761), in which all numbers are big endian.
 
-use super::format::{Found, Order, Record};
-use super::reader::LARGEST_RECORD;
+use super::record::{Found, LARGEST_RECORD, Order, Record};
 use super::{LinkType, ReadError};
 
 /// What the header of a file says.

@@ -1,6 +1,7 @@
 //! Which trains are sent.
 
-use super::{Coalescence, Kind, REPLIES_TAKE, SPACING};
+use super::{Coalescence, REPLIES_TAKE, SPACING};
+use crate::nic::Kind;
 use crate::train::{Departure, Direction, Packet, Train};
 use crate::unit::Nanos;
 

@@ -1,6 +1,6 @@
 //! What a coalescing NIC does to a short train, as equations.
 
-use super::Kind;
+use crate::nic::Kind;
 
 /// A kind with its figures, in nanoseconds.
 #[derive(Copy, Clone, Debug, PartialEq)]

@@ -1,5 +1,5 @@
 //! Interrupt coalescence of the host under test: whether its NIC, or the kernel above it, gathers packets before it
-//! hands them on, how, and for how long (host-delay.md, section 5; papers/002 only detects it).
+//! hands them on, how, and for how long (papers/002 only detects it).
 //!
 //! # What shows it
 //!
@@ -29,7 +29,6 @@
 mod asking;
 mod behaviour;
 mod fit;
-mod kind;
 mod long;
 mod replies;
 mod scatter;
@@ -37,7 +36,6 @@ mod verdict;
 
 pub use behaviour::Behaviour;
 pub use fit::{Fit, Sample};
-pub use kind::Kind;
 
 use crate::gap;
 use crate::method::{Method, Step};
@@ -49,17 +47,7 @@ use asking::{LONG, ROUND, ROUNDS};
 use fit::Known;
 use long::LongTrain;
 use replies::Replies;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-
-/// What other methods must know of coalescence: how long a packet of a pair may be held after a rest.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Coalesced {
-    /// How.
-    pub kind: Kind,
-    /// At most so long; of [`Kind::None`] what could not be seen, because it would be too short.
-    pub period: Nanos,
-}
 
 /// What can be set.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,11 +72,11 @@ impl Default for CoalescenceConfig {
 pub const QUANTITIES: [Quantity; 4] =
     [Quantity::CoalescencePresent, Quantity::CoalescenceKind, Quantity::CoalescencePeriod, Quantity::NicHold];
 
-/// Such a train tells something from so many packets on.
+/// A long train tells something from so many packets on.
 const LONG_ENOUGH: usize = 40;
 /// Batches are told apart where replies take no more than this share of the time between requests.
 pub const REPLIES_TAKE: f64 = 1.0 / 3.5;
-/// The latter.
+/// Time between the requests of a train whose replies are read.
 pub const SPACING: Nanos = Nanos::from_micros(10);
 /// Periods below this are not told from what kernels themselves take for a packet: over veth, without any NIC, packets
 /// sent up to 12 us apart were seen to come together.

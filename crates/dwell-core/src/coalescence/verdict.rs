@@ -1,6 +1,7 @@
 //! What the trains of a run prove.
 
-use super::{Behaviour, Coalesced, Coalescence, Fit, Kind, QUANTITIES, SHORTEST, Sample, fit, long};
+use super::{Behaviour, Coalescence, Fit, QUANTITIES, SHORTEST, Sample, fit, long};
+use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::histogram::half_sample_mode;

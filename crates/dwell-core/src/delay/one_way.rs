@@ -1,4 +1,4 @@
-//! One-way delay, freed of what the hosts added (host-delay.md, section 6; papers/000 (1), papers/002 (1)).
+//! One-way delay, freed of what the hosts added (papers/000 (1), papers/002 (1)).
 //!
 //! # The equations
 //!
@@ -29,8 +29,8 @@
 //! on a known end link); no measurement between two clocks can do better without knowing the path's asymmetry.
 
 use crate::clock;
-use crate::coalescence::Kind;
 use crate::method::{Method, Step};
+use crate::nic::Kind;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile_interval, sorted};

@@ -1,6 +1,6 @@
 //! One figure: a value with its interval, a bound with its reason, or a reason why it cannot be had here.
 
-use crate::coalescence::Kind;
+use crate::nic::Kind;
 use serde::de::Error as _;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

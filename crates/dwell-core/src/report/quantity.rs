@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The quantities that a report can hold, by the names of the design (host-delay.md, bandwidth.md) and of JSON.
+/// The quantities that a report can hold, by their names in JSON.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {

@@ -3,7 +3,7 @@
 //!
 //! All limits of all quantities stand here, and nowhere else.
 
-use crate::coalescence::Kind;
+use crate::nic::Kind;
 use crate::report::Quantity;
 use crate::unit::{BitRate, Bytes, INTER_FRAME_GAP, Nanos};
 

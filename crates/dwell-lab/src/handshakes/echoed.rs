@@ -1,6 +1,6 @@
 //! Which segment a kernel's TSecr names, where it answers a repetition.
 
-use super::witness::{Answers, AtHost};
+use super::at_host::{Answers, AtHost};
 use dwell_core::tcp::TcpFlags;
 
 /// How often answers to a repetition name which segment.

@@ -5,6 +5,7 @@
 //! number frames. TCP is the kernel's at both ends, and so are all stamps. What a host answered is told by a tap at its
 //! own interface: what left it at once after what it had come.
 
+mod at_host;
 mod bed;
 mod carrier;
 mod echoed;

@@ -197,7 +197,7 @@ fn link(rng: &mut Stream, ranges: &Ranges) -> LinkSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dwell_core::coalescence::Kind;
+    use dwell_core::nic::Kind;
 
     #[test]
     fn every_drawn_scenario_is_a_valid_file_and_comes_again() {

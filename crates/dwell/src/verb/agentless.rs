@@ -181,8 +181,8 @@ impl Measuring for AgentlessPpt {
 fn headline(report: &Report) -> String {
     let kind = report.finding(Quantity::CoalescenceKind).estimate();
     let period = Extent::from(&report.finding(Quantity::CoalescencePeriod));
-    match kind.and_then(dwell_core::coalescence::Kind::of_code) {
-        Some(dwell_core::coalescence::Kind::None) => "The host's NIC hands each packet on at once".to_owned(),
+    match kind.and_then(dwell_core::nic::Kind::of_code) {
+        Some(dwell_core::nic::Kind::None) => "The host's NIC hands each packet on at once".to_owned(),
         Some(kind) => format!("The host's NIC gathers packets ({kind}) for {}", period.text(US)),
         None => "The replies do not tell whether the host's NIC gathers packets".to_owned(),
     }

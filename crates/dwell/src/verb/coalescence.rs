@@ -34,7 +34,7 @@ pub(crate) fn document(report: Option<&Report>) -> Value {
     };
     let named = |quantity| match finding(quantity) {
         Finding::Value { value, unit: Unit::Flag, .. } => json!(value != 0.0),
-        Finding::Value { value, .. } => json!(dwell_core::coalescence::Kind::of_code(value)),
+        Finding::Value { value, .. } => json!(dwell_core::nic::Kind::of_code(value)),
         _ => Value::Null,
     };
     let reason = match finding(Quantity::CoalescenceKind) {

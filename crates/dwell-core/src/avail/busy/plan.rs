@@ -1,10 +1,13 @@
 //! How many trains are sent, how long they are, and how far apart.
 
 use super::Config;
-use super::round::{BURST, BURSTS};
 use super::trial::TEST;
 use crate::train::Train;
 use crate::unit::Nanos;
+
+/// Packets of each burst of the first round, and how many bursts.
+pub(super) const BURST: usize = 11;
+pub(super) const BURSTS: usize = 3;
 
 /// So many packets back to back head a train at the pace, so that the link is busy, and so many a slower one, the first of them
 /// back to back: what they leave waiting keeps that link, and other loaded ones behind it, busy until the train does. Their gaps

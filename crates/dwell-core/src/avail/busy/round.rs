@@ -1,16 +1,12 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::plan::{FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
+use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::bucket::{At, Bucket};
 use crate::train::Departure;
 use crate::unit::Nanos;
-
-/// Packets of each burst of the first round, and how many bursts.
-pub(super) const BURST: usize = 11;
-pub(super) const BURSTS: usize = 3;
 
 /// A burst that a receiver reads in less than three batches shows no pace: the next are so many times as long, up to
 /// the last of all.

@@ -2,7 +2,7 @@
 
 use super::runs::{LUMPY, lump, pace};
 use super::train::Seen;
-use super::verdict::{AGREEING, SPILL};
+use super::verdict::{AGREEING, SLOWER, SPILL, SURE};
 use super::{LARGE, SIZES, SparedRuns};
 use crate::stats::chance::exponential;
 use crate::stream::{spacing, stream};
@@ -23,12 +23,8 @@ const SPAN: Nanos = Nanos::from_micros(400);
 /// Where there is doubt trains follow each other sooner, but no sooner than so many times what they last.
 const CALM: i64 = 20;
 
-/// Trains of the test, and how much slower than what was found they are.
+/// Trains of the test.
 const TESTS: usize = 12;
-pub(super) const SLOWER: f64 = 1.01;
-
-/// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
-pub(super) const SURE: f64 = 0.006;
 
 impl SparedRuns {
     /// The trains of the largest size.

@@ -13,7 +13,8 @@
 //! exact, as few are.)
 
 use super::crest::{Crest, EARLY, Mark, crest, score};
-use crate::coalescence::{Behaviour, Fit, Kind};
+use crate::coalescence::{Behaviour, Fit};
+use crate::nic::Kind;
 use crate::report::Vantage;
 use crate::stats::bootstrap::Indices;
 use crate::stats::chance::share;

@@ -1,7 +1,6 @@
 //! What the crowds say of the path.
 
 use super::crowd::{Crowd, crowd};
-use super::rounds::{SLOWER, SURE};
 use super::runs::{LUMPY, Runs, lump, pace};
 use super::{SparedRuns, WIDE};
 use crate::clock::CLOCK_RATE_DOUBT;
@@ -24,6 +23,12 @@ const STRAIN: f64 = 0.01;
 /// A random source's packets differ in number from train to train, by the root of it. Where they differ by less than this share of
 /// that, others come in step, into all trains alike.
 const IN_STEP: f64 = 0.5;
+
+/// So much slower than what was found are the trains of the test.
+pub(super) const SLOWER: f64 = 1.01;
+
+/// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
+pub(super) const SURE: f64 = 0.006;
 
 /// Sizes agree within this share, and so many do where the answer is sure.
 const AGREE: f64 = 0.02;

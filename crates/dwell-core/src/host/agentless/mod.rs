@@ -11,9 +11,10 @@
 mod manners;
 mod service;
 
-use crate::coalescence::{Coalesced, Coalescence, CoalescenceConfig, Kind};
+use crate::coalescence::{Coalescence, CoalescenceConfig};
 use crate::gap;
 use crate::method::{Method, Step};
+use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{quantile_of_sorted, sorted};
 use crate::train::{Departure, Observation, PathFacts, Train};

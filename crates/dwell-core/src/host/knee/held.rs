@@ -1,7 +1,7 @@
 //! What a break says under interrupt coalescence: a period must never be reported as a stage.
 
 use super::{Fit, Knee, Regimes};
-use crate::coalescence::{Coalesced, Kind};
+use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::unit::Nanos;
 

@@ -1,5 +1,5 @@
 //! The knee: how long the host under test keeps a packet before its program stamps it, read from the break between
-//! a gap that is flat and a gap that follows the dispersion (host-delay.md, section 4).
+//! a gap that is flat and a gap that follows the dispersion.
 //!
 //! # The equations
 //!
@@ -35,7 +35,7 @@
 //!   widens the interval of A. Where the path is so busy that hardly any packet passes without waiting, a bound is
 //!   all that is left.
 //! - Interrupt coalescence holds packets back for up to a period T of its own, and then the break lies at T where A
-//!   is shorter (host-delay.md, section 5): only 'A at most T' is said. Whether the receiver coalesces is what
+//!   is shorter: only 'A at most T' is said. Whether the receiver coalesces is what
 //!   [`coalescence`](crate::coalescence) finds; where nothing is known of it, the pairs themselves are asked: a program
 //!   decides on the axis z who waits, a timer on the axis x, and where they do not tell, a bound is all that is said.
 //! - A program that never sleeps (busy polling) has no jump at the break; D is then found from the hinge, less sharply.
@@ -44,9 +44,9 @@ mod fit;
 mod held;
 mod verdict;
 
-use crate::coalescence::Coalesced;
 use crate::gap;
 use crate::method::{Method, Step};
+use crate::nic::Coalesced;
 use crate::report::{Report, Vantage};
 use crate::train::{Departure, Direction, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, INTER_FRAME_GAP, Nanos};

@@ -1,7 +1,7 @@
 //! Test activation: what the client wants, and what the server makes of it.
 
+use super::algorithm::Algorithm;
 use super::rates::Row;
-use super::search::Algorithm;
 use super::wire::{Auth, Garbage, PROTOCOL, Reader, Writer};
 use crate::train::Direction;
 

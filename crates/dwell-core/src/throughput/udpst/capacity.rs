@@ -1,7 +1,7 @@
 //! The maximum IP-layer capacity: the best of the sub-intervals.
 
+use super::algorithm::Algorithm;
 use super::rates::HEADERS;
-use super::search::Algorithm;
 use super::status::SubInterval;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};

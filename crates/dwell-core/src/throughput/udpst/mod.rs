@@ -7,6 +7,7 @@
 
 pub mod account;
 mod activation;
+mod algorithm;
 pub mod capacity;
 mod load;
 pub mod rates;
@@ -17,6 +18,7 @@ mod trains;
 mod wire;
 
 pub use activation::{Activation, Parameters};
+pub use algorithm::Algorithm;
 pub use load::Load;
 pub use setup::{Answer, Null, Setup};
 pub use status::{Status, SubInterval, Trial};

@@ -1,7 +1,8 @@
 use super::account::Account;
+use super::algorithm::Algorithm;
 use super::capacity::{Tested, rate, report};
 use super::rates::{Row, row, rows};
-use super::search::{Algorithm, Search};
+use super::search::Search;
 use super::*;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity};

@@ -1,6 +1,7 @@
 //! A lab's check as a small table.
 
-use crate::check::{Delivered, LabCheck, Spread};
+use super::checked::LabCheck;
+use super::delivered::{Delivered, Spread};
 use crate::salvo::SMALLEST;
 use dwell_core::Nanos;
 use std::fmt::{self, Display};

@@ -1,21 +1,10 @@
 //! What of a scenario the lab carries, and what is for the simulator alone.
 
-use crate::check::{Delivered, LabCheck};
+use super::checked::{LabCheck, Verdict};
+use super::delivered::Delivered;
 use crate::testbed::Carriage;
 use dwell_core::Nanos;
 use dwell_sim::{HostSpec, Scenario};
-use serde::{Deserialize, Serialize};
-
-/// On one condition of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Which.
-    pub condition: String,
-    /// Whether the lab carries it.
-    pub carried: bool,
-    /// The figures behind that, or the reason.
-    pub reason: String,
-}
 
 /// A rate may differ by this share.
 const RATE_WITHIN: f64 = 0.02;
@@ -26,7 +15,7 @@ const TIME_WITHIN: f64 = 0.02;
 const NIC_WITHIN: f64 = 0.1;
 const NIC_FLOOR: Nanos = Nanos(5_000);
 
-pub(crate) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
+pub(super) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let mut say = |condition: &str, carried: bool, reason: String| {
         verdicts.push(Verdict { condition: condition.to_owned(), carried, reason });

@@ -1,105 +1,28 @@
 //! The lab measures itself: what was asked against what the kernel's stamps say was delivered.
 
-use crate::check_nic::{self, NicCheck};
-use crate::check_train::TrainCheck;
+mod checked;
+mod delivered;
+mod narrowest;
+mod nic;
+mod table;
+mod train;
+mod verdict;
+
+pub use checked::{LabCheck, Verdict};
+pub use delivered::{Delivered, Spread};
+pub use nic::NicCheck;
+pub use train::TrainCheck;
+
 use crate::error::LabError;
 use crate::lane::Carried;
 use crate::nic_stage::has_nic;
-use crate::placement::Cores;
 use crate::salvo::{self, Calls, SMALLEST, Shot};
 use crate::testbed::{Carriage, Testbed};
-use crate::verdict::{self, Verdict};
+use delivered::against;
 use dwell_core::{BitRate, Bytes, Direction, Nanos};
 use dwell_sim::nic::NicSpec;
 use dwell_sim::{LabNic, LinkSpec, Scenario};
-use serde::{Deserialize, Serialize};
-
-/// Quartiles.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spread {
-    /// A quarter lies below.
-    pub p25: Nanos,
-    /// Half.
-    pub median: Nanos,
-    /// Three quarters.
-    pub p75: Nanos,
-}
-
-impl Spread {
-    /// Of some times; `None` of none.
-    pub(crate) fn of(times: impl IntoIterator<Item = Nanos>) -> Option<Self> {
-        let mut sorted: Vec<Nanos> = times.into_iter().collect();
-        sorted.sort_unstable();
-        let at = |quarter: usize| sorted.get(sorted.len() * quarter / 4).copied();
-        Some(Self { p25: at(1)?, median: at(2)?, p75: at(3)? })
-    }
-
-    /// Between the quartiles.
-    #[must_use]
-    pub fn width(self) -> Nanos {
-        self.p75 - self.p25
-    }
-}
-
-/// A time that was asked of the lab, what it delivered, and packet by packet the difference.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivered {
-    /// What the scenario asks; `None` where only its hosts' kernels could tell.
-    pub asked: Option<Spread>,
-    /// By kernel stamps.
-    pub delivered: Spread,
-    /// Delivered minus asked.
-    pub error: Option<Spread>,
-}
-
-/// What a lab carries of what its scenario asks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LabCheck {
-    /// Name of the scenario.
-    pub scenario: String,
-    /// What carries the packets.
-    pub carriage: Carriage,
-    /// Where its threads run.
-    pub cores: Cores,
-    /// Whether they have real-time priority.
-    pub real_time: bool,
-    /// What is worse here than it could be, and why.
-    pub cautions: Vec<String>,
-    /// Size of the large packets of the check.
-    pub size: Bytes,
-    /// Packets sent, but for the flood.
-    pub sent: u64,
-    /// Lost as the scenario asks.
-    pub lost_as_asked: u64,
-    /// Lost by the lab, or by queues that the lab's kernel keeps.
-    pub lost_otherwise: u64,
-    /// Time between the two packets of a pair sent back to back.
-    pub dispersion: Option<Delivered>,
-    /// The same of the smallest packets: no smaller dispersion comes out of this lab.
-    pub smallest_dispersion: Option<Delivered>,
-    /// From the sending kernel's stamp to the receiving one's, of packets that went alone.
-    pub one_way_delay: Option<Delivered>,
-    /// How much longer a large packet alone takes than a small one: a token bucket passes both at once.
-    pub size_against_delay: Option<Delivered>,
-    /// Between the quartiles of the delay.
-    pub jitter: Option<Delivered>,
-    /// What the receiver's NIC does, where the scenario gives it one.
-    pub nic: Option<NicCheck>,
-    /// The narrowest link's, as the scenario has it.
-    pub rate_asked: Option<BitRate>,
-    /// The same as packets back to back show it, their frames' gaps counted.
-    pub rate_delivered: Option<BitRate>,
-    /// What became of trains whose packets were sent one by one, where a link is limited.
-    pub trains: Option<TrainCheck>,
-    /// Small packets a second that it carried when as many were sent as it took.
-    pub packets_per_second: u64,
-    /// Processor time of the lab's own threads for each of them.
-    pub cost_per_packet: Nanos,
-    /// Share of one core that they took then.
-    pub own_share: f64,
-    /// Condition by condition: whether the lab carries it, or it is for the simulator alone.
-    pub verdicts: Vec<Verdict>,
-}
+use narrowest::narrowest;
 
 /// How much is sent. All of it together takes one to two seconds on a fast path.
 const PAIRS: usize = 60;
@@ -131,7 +54,7 @@ impl Part {
         asked.retain(|frame| frame.direction == Direction::Forward);
         asked.sort_by_key(|frame| frame.entered);
         if let Some(nic) = ground.kernels_nic {
-            check_nic::as_modelled(nic, &mut asked);
+            nic::as_modelled(nic, &mut asked);
         }
         Ok(Self { shots: paired(shots, &asked) })
     }
@@ -160,18 +83,6 @@ struct Ground {
     kernels_nic: Option<NicSpec>,
 }
 
-/// The narrowest of the links, and its place among them. Of parallel links the slowest counts, and as often as there are of them where
-/// packets take them in turn.
-pub(crate) fn narrowest(links: &[LinkSpec]) -> Option<(usize, LinkSpec)> {
-    let as_one = |link: &LinkSpec| {
-        let slowest = link.parallel.iter().min_by_key(|member| member.rate).unwrap_or(link);
-        let times = if link.balance.is_flow() { 1 } else { link.parallel.len().max(1) as u64 };
-        Some(LinkSpec { rate: Some(BitRate(slowest.rate?.0.saturating_mul(times))), ..slowest.clone() })
-    };
-    let limited = links.iter().enumerate().filter_map(|(place, link)| Some((place, as_one(link)?)));
-    limited.min_by_key(|(_, link)| link.rate)
-}
-
 /// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty, on the longest way.
 fn empty_path(links: &[LinkSpec], size: Bytes) -> Nanos {
     links
@@ -192,7 +103,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let ground = Ground {
         rate: narrow.as_ref().and_then(|link| link.rate),
         delay: empty_path(links, size),
-        rest: check_nic::rest(nic),
+        rest: nic::rest(nic),
         kernels_nic: (scenario.lab.nic == LabNic::Kernel).then_some(nic),
     };
     let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
@@ -201,7 +112,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
     let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
     let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
     let bursts = match has_nic(&scenario.destination) {
-        true => Part::run(testbed, &vec![vec![SMALLEST; check_nic::BURST]; check_nic::BURSTS], ground)?,
+        true => Part::run(testbed, &vec![vec![SMALLEST; nic::BURST]; nic::BURSTS], ground)?,
         false => Part { shots: Vec::new() },
     };
     let one_by_one = TrainCheck::of(testbed, scenario)?;
@@ -255,17 +166,6 @@ fn same(time: Nanos) -> Spread {
 
 fn per_second(count: u64, span: Nanos) -> u64 {
     (count as f64 / span.as_secs_f64()).round() as u64
-}
-
-/// Delivered times, each with what was asked if that is known.
-pub(crate) fn against(times: &[(Nanos, Option<Nanos>)]) -> Option<Delivered> {
-    let asked: Vec<(Nanos, Nanos)> =
-        times.iter().filter_map(|(time, asked)| Some((*time, (*asked)?))).collect();
-    Some(Delivered {
-        asked: Spread::of(asked.iter().map(|(_, asked)| *asked)),
-        delivered: Spread::of(times.iter().map(|(time, _)| *time))?,
-        error: Spread::of(asked.iter().map(|(time, asked)| *time - *asked)),
-    })
 }
 
 fn delays<'a>(shots: impl Iterator<Item = &'a (Shot, Option<Carried>)>) -> Option<Delivered> {

@@ -1,10 +1,10 @@
 //! What the NIC of a lab's destination does to packets, against what it should do.
 
-use crate::check::{Delivered, Spread, against};
+use super::delivered::{Delivered, Spread, against};
 use crate::lane::{Arrival, Carried};
 use crate::salvo::Shot;
 use dwell_core::Nanos;
-use dwell_core::coalescence::Kind;
+use dwell_core::nic::Kind;
 use dwell_sim::nic::{Nic, NicSpec};
 use serde::{Deserialize, Serialize};
 

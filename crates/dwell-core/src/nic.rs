@@ -1,9 +1,10 @@
-//! The kinds of interrupt coalescence, as an observer can tell them apart.
+//! How a NIC hands packets on: the kinds of interrupt coalescence, as an observer can tell them apart.
 
+use crate::unit::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a NIC, or the kernel above it, gathers packets before it hands them on (host-delay.md, section 5).
+/// How a NIC, or the kernel above it, gathers packets before it hands them on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -52,6 +53,15 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// What other methods must know of coalescence: how long a packet of a pair may be held after a rest.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coalesced {
+    /// How.
+    pub kind: Kind,
+    /// At most so long; of [`Kind::None`] what could not be seen, because it would be too short.
+    pub period: Nanos,
 }
 
 #[cfg(test)]

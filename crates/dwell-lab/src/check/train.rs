@@ -1,7 +1,7 @@
 //! Whether a lab carries what a train asks of it: packets that leave one after another, each by a call of its own, as
 //! fast as the narrowest link takes them, beside the cross traffic that the scenario asks for, and come in their order.
 
-use crate::check::narrowest;
+use super::narrowest::narrowest;
 use crate::error::LabError;
 use crate::salvo::{self, Calls, Shot};
 use crate::testbed::Testbed;
