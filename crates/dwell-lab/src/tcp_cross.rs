@@ -80,7 +80,7 @@ fn segment(size: Bytes) -> u64 {
 
 /// From segment to segment; `None`: as much as the connection takes.
 fn pace(cross: &CrossSpec, link: &LinkSpec, segment: u64) -> Option<Nanos> {
-    let rate = cross.bits_per_second(link).filter(|_| cross.offered != Offered::Own)?;
+    let rate = link.bits_of(cross).filter(|_| cross.offered != Offered::Own)?;
     let taken = link.framing.occupied(Bytes(segment + AROUND + TIME_STAMPS));
     Some(Nanos::from_f64(taken.bits() as f64 * 1e9 / rate))
 }

@@ -1,11 +1,11 @@
 //! How a session with an agent begins: a connection, the handshake, and what the agent allows.
 
+use crate::canonical::canonical;
 use crate::channel::{Channel, ChannelError};
+use crate::connect_config::ConnectConfig;
 use crate::dial::dial;
-use crate::live::ConnectConfig;
 use crate::live_error::ConnectError;
 use crate::protocol::{Reply, Welcome};
-use crate::socket::canonical;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;

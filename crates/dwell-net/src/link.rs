@@ -3,9 +3,9 @@
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
+use crate::connect_config::ConnectConfig;
 use crate::enter::{CONTROL_PATIENCE, Entered, enter, unexpected};
 use crate::facts;
-use crate::live::ConnectConfig;
 use crate::live_error::{ConnectError, Host, LiveError};
 use crate::pace::Pacer;
 use crate::probe::{Framing, Seal};

@@ -1,52 +1,16 @@
 //! A live path: trains between this host and an agent.
 
+use crate::connect_config::ConnectConfig;
 use crate::facts;
-use crate::identity::{Identity, Peers};
 use crate::link::{CarryError, Link};
 use crate::live_error::{ConnectError, LiveError};
 use crate::probe::{Framing, MAX_PAYLOAD};
-use crate::protocol::{self, Limits, PORT};
+use crate::protocol::{self, Limits};
 use dwell_core::mtu;
 use dwell_core::{
     Bytes, Circumstances, Departure, Direction, Fate, Fleet, HostFacts, Nanos, Passage, Path, PathFacts,
 };
 use std::io;
-use std::time::Duration;
-
-/// To which agent, and as whom.
-#[derive(Clone, Debug)]
-pub struct ConnectConfig {
-    /// Name or address of its host.
-    pub host: String,
-    /// Its port, of control and probes alike.
-    pub port: u16,
-    /// Who we are.
-    pub identity: Identity,
-    /// Which keys the agent may have.
-    pub expected: Peers,
-    /// Core that the probing thread is pinned to.
-    pub core: Option<usize>,
-    /// Whether the probing thread asks for real-time priority.
-    pub real_time: bool,
-    /// How long a connection attempt may take.
-    pub patience: Duration,
-}
-
-impl ConnectConfig {
-    /// The usual: the usual port, no pinning.
-    #[must_use]
-    pub fn new(host: &str, identity: Identity, expected: Peers) -> Self {
-        Self {
-            host: host.to_owned(),
-            port: PORT,
-            identity,
-            expected,
-            core: None,
-            real_time: false,
-            patience: Duration::from_secs(5),
-        }
-    }
-}
 
 /// A path between this host and an agent.
 pub struct LivePath {

@@ -1,11 +1,12 @@
 //! Takes connections, lets in who is known, and keeps to the number of places: the door of the agent and of the
 //! warehouse.
 
+use crate::canonical::canonical;
 use crate::channel::{Channel, ChannelError};
 use crate::guests::{Guests, Places};
 use crate::identity::{Identity, Peers, PublicKey};
 use crate::protocol::Refusal;
-use crate::socket::{ProbeSocket, canonical};
+use crate::socket::ProbeSocket;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};

@@ -1,6 +1,6 @@
 //! One session at the agent: what a peer asks, and what it gets.
 
-use crate::agent::Agent;
+use crate::agent::desk::Desk;
 use crate::allowance::Allowance;
 use crate::channel::{Channel, ChannelError};
 use crate::clock;
@@ -33,7 +33,7 @@ const LONGEST_GRACE: Nanos = Nanos::from_secs(2);
 
 /// A session.
 pub(crate) struct Session<'a> {
-    agent: &'a Agent,
+    desk: &'a Desk,
     /// Where the peer reached us.
     local: SocketAddr,
     prober: Option<Prober>,
@@ -45,14 +45,14 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(agent: &'a Agent, local: SocketAddr) -> Self {
-        Self { agent, local, prober: None, challenge: None, proven: false, allowance: Allowance::LENIENT }
+    pub(crate) fn new(desk: &'a Desk, local: SocketAddr) -> Self {
+        Self { desk, local, prober: None, challenge: None, proven: false, allowance: Allowance::LENIENT }
     }
 
     /// Does what the peer asks until it says bye or vanishes.
     pub(crate) fn run(mut self, channel: &mut Channel) -> Result<(), ChannelError> {
         channel.send(&Reply::Welcome(Box::new(Welcome {
-            limits: self.agent.config().limits,
+            limits: self.desk.config().limits,
             resolution: clock::resolution(),
             clock: ClockReading::now(),
         })))?;
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
                 Request::Reverse(announcement) => self.reverse(channel, announcement)?,
                 Request::Alive => Ok(channel.send(&Reply::Alive)?),
                 Request::Bye => return Ok(()),
-                Request::Stream(order) => throughput::serve(self.agent, self.local, channel, &order)?,
+                Request::Stream(order) => throughput::serve(self.desk, self.local, channel, &order)?,
                 Request::Sent => Err(Refusal::Nonsense("no fleet was announced".to_owned())),
             };
             if let Err(refusal) = done {
@@ -83,11 +83,11 @@ impl<'a> Session<'a> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let seal = Seal::new(session, key);
-        let hello = self.agent.hellos().expect(session, seal.clone());
+        let hello = self.desk.hellos().expect(session, seal.clone());
         let answered = channel.send(&Reply::Opened { session });
         let heard =
             answered.map(|()| hello.recv_timeout(Duration::from_nanos(HELLO_PATIENCE.0.unsigned_abs())));
-        self.agent.hellos().expect_no_more(session);
+        self.desk.hellos().expect_no_more(session);
         let Ok(address) = heard? else { return Ok(Ok(channel.send(&Reply::NotHeard)?)) };
         match self.start(seal, address) {
             Ok(prober) => {
@@ -102,16 +102,16 @@ impl<'a> Session<'a> {
     fn start(&self, seal: Seal, address: SocketAddr) -> io::Result<Prober> {
         facts::ask_for_hardware_stamps(self.local.ip());
         let socket = ProbeSocket::bind_shared(self.local)?;
-        self.agent.config().queue.map_or(Ok(()), |queue| socket.limit_queue(queue))?;
+        self.desk.config().queue.map_or(Ok(()), |queue| socket.limit_queue(queue))?;
         socket.connect(address)?;
         let endpoint = Endpoint {
             socket,
             seal,
             framing: Framing::of(address.ip()),
-            before_stamp: self.agent.config().before_stamp,
+            before_stamp: self.desk.config().before_stamp,
             pacer: Pacer::default(),
         };
-        Prober::start(endpoint, self.agent.placement())
+        Prober::start(endpoint, self.desk.placement())
     }
 
     /// Sends a packet with a random sequence to where a hello packet comes from.
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     }
 
     fn admit(&mut self, fleet: &Announcement, direction: Direction) -> Result<&Prober, Refusal> {
-        let limits = &self.agent.config().limits;
+        let limits = &self.desk.config().limits;
         limits.admit(fleet, direction)?;
         let now = clock::monotonic();
         let early = self.allowance.wait(now, limits, fleet);

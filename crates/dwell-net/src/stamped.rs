@@ -1,8 +1,8 @@
 //! Receiving, and learning of departures, with every time stamp that the host gives.
 
+use crate::canonical::canonical;
 use crate::clock;
 use crate::inside::announce_stamp;
-use crate::socket::canonical;
 use dwell_core::inside::Point;
 use dwell_core::{Nanos, Stamps};
 use nix::errno::Errno;

@@ -20,6 +20,7 @@
 //! ```
 
 mod clock;
+mod framing;
 mod host;
 mod link;
 mod network;
@@ -33,9 +34,9 @@ mod times;
 mod traffic;
 
 pub use clock::Clock;
+pub use framing::Framing;
 pub use link::{
-    Balance, Discipline, Framing, LinkSpec, Node, Policer, QueueLimit, Reordering, Reroute, RouterSpec,
-    Shaper,
+    Balance, Discipline, LinkSpec, Node, Policer, QueueLimit, Reordering, Reroute, RouterSpec, Shaper,
 };
 pub use network::{Flow, Network, Outcome, WhyLost};
 pub use path::{AnsweringPath, HopTruth, SimError, SimHops, SimPath, Truth};

@@ -10,10 +10,10 @@ pub use discipline::{Discipline, Policer, Reordering, Shaper};
 pub use node::{Node, RouterSpec};
 pub use reroute::Reroute;
 
+use crate::framing::Framing;
 use crate::scenario::quantity_text::{self, QuantityText, rate_text, read, size_text, with, word_pattern};
 use crate::times::Times;
-use crate::traffic::CrossSpec;
-use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
+use crate::traffic::{CrossKind, CrossSpec, Offered};
 use dwell_core::{BitRate, Bytes, Nanos};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -120,6 +120,35 @@ impl LinkSpec {
         Self { parallel, balance, ..Self::new(None) }
     }
 
+    /// Mean packets per second that cross traffic offers which enters here.
+    pub(crate) fn packets_of(&self, cross: &CrossSpec) -> f64 {
+        match (&cross.kind, self.bits_of(cross)) {
+            (_, None) => 0.0,
+            (CrossKind::Capture(capture), Some(bits)) => {
+                let trace = capture.trace();
+                let recorded = trace.packets() as f64 * 1e9 / trace.round().as_f64();
+                recorded * bits / trace.bits_per_second(self.framing)
+            }
+            (_, Some(bits)) => bits / cross.sizes.mean_bits(self.framing),
+        }
+    }
+
+    /// Mean bits per second that cross traffic offers which enters here, framing counted; `None`: a share of a link that has no
+    /// rate.
+    #[must_use]
+    pub fn bits_of(&self, cross: &CrossSpec) -> Option<f64> {
+        match (cross.offered, &cross.kind) {
+            (Offered::Rate(rate), _) => Some(rate.0 as f64),
+            (Offered::Load(load), _) => self.rate.map(|rate| load * rate.0 as f64),
+            (Offered::Own, CrossKind::Pareto(pareto)) => Some(pareto.mean_rate()),
+            (Offered::Own, CrossKind::Capture(capture)) => {
+                Some(capture.trace().bits_per_second(self.framing))
+            }
+            // Greedy TCP takes what the others leave.
+            (Offered::Own, CrossKind::Constant | CrossKind::Poisson | CrossKind::Tcp(_)) => Some(0.0),
+        }
+    }
+
     /// The least rate of the token buckets before it, where there are any.
     #[must_use]
     pub fn tokens(&self) -> Option<BitRate> {
@@ -130,43 +159,6 @@ impl LinkSpec {
 
 fn is_zero(share: &f64) -> bool {
     *share == 0.0
-}
-
-/// What goes around a packet on a link.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Framing {
-    /// A frame has at least 64 bytes, 72 with its preamble, and a gap of 12 bytes follows it.
-    #[default]
-    Ethernet,
-    /// The packet alone.
-    None,
-}
-
-impl Framing {
-    /// Bytes from a packet's first bit to its last.
-    #[must_use]
-    pub fn padded(self, size: Bytes) -> Bytes {
-        match self {
-            Self::Ethernet => size.max(ETHERNET_MIN),
-            Self::None => size,
-        }
-    }
-
-    /// What must pass between one packet's last bit and the next one's first.
-    #[must_use]
-    pub fn gap(self) -> Bytes {
-        match self {
-            Self::Ethernet => INTER_FRAME_GAP,
-            Self::None => Bytes(0),
-        }
-    }
-
-    /// All that a packet takes of the link.
-    #[must_use]
-    pub fn occupied(self, size: Bytes) -> Bytes {
-        self.padded(size) + self.gap()
-    }
 }
 
 /// What a queue holds; a packet that would go over it is dropped.

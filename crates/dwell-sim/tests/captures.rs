@@ -259,8 +259,8 @@ fn scenarios_find_captures_beside_them_and_hold_each_once() {
         .collect();
     assert_eq!(traces[0].packets(), 3);
     assert!(Arc::ptr_eq(&traces[0], &traces[1]) && Arc::ptr_eq(&traces[0], &traces[2]));
-    assert_eq!(flows[1].bits_per_second(&scenario.links[0]), Some(4e6));
-    let recorded = flows[0].bits_per_second(&scenario.links[0]).unwrap();
+    assert_eq!(scenario.links[0].bits_of(flows[1]), Some(4e6));
+    let recorded = scenario.links[0].bits_of(flows[0]).unwrap();
     assert!((recorded - 1706.0 * 8.0 / 4.5e-3).abs() < 1.0, "{recorded}");
     let again = Scenario::parse(&file.display().to_string(), &scenario.to_toml()).unwrap();
     assert_eq!(again, scenario);

@@ -86,7 +86,7 @@ fn off_times_may_be_given_instead_of_the_load() {
         peak: BitRate::from_mbps(60),
     };
     let spec = cross(CrossKind::Pareto(spec), Offered::Own, Bytes(826));
-    assert_eq!(spec.bits_per_second(&link()), Some(15e6));
+    assert_eq!(link().bits_of(&spec), Some(15e6));
     let mean = (0..6).map(|seed| load(&spec, seed, 60)).sum::<f64>() / 6.0;
     assert!((mean / 0.15 - 1.0).abs() < 0.05, "{mean}");
 }
@@ -181,7 +181,7 @@ fn a_capture_is_replayed_as_recorded_from_a_random_phase() {
 fn a_capture_is_slowed_to_the_load_that_was_asked() {
     for offered in [Offered::Load(0.02), Offered::Rate(BitRate::from_mbps(50))] {
         let spec = cross(CrossKind::Capture(recorded::some()), offered, Sizes::Own);
-        let asked = spec.bits_per_second(&link()).unwrap() / RATE.0 as f64;
+        let asked = link().bits_of(&spec).unwrap() / RATE.0 as f64;
         let got = load(&spec, 1, 20);
         assert!((got / asked - 1.0).abs() < 2e-3, "{got} for {asked}");
     }

@@ -17,6 +17,7 @@
 //! ```
 
 mod error;
+mod hexadecimal;
 mod read;
 mod record;
 mod write;

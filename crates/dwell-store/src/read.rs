@@ -1,6 +1,6 @@
 use crate::error::StoreError;
+use crate::hexadecimal::hexadecimal;
 use crate::record::{FORMAT, Header, Kept, Line, Record};
-use crate::write::hexadecimal;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fs::File;

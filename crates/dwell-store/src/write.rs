@@ -1,4 +1,5 @@
 use crate::error::StoreError;
+use crate::hexadecimal::hexadecimal;
 use crate::read::{MAX_FILE_BYTES, MAX_LINE_BYTES};
 use crate::record::{End, Found, Header, Kept, Line};
 use dwell_core::Passage;
@@ -204,11 +205,6 @@ impl<W: Write> Lines<W> {
     fn digest(&self) -> String {
         hexadecimal(&self.sha256.clone().finalize())
     }
-}
-
-/// Two digits a byte.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The command line: every option once, from which help, manual page and completions are made.
 
-use crate::spare::spare;
+use crate::output::Output;
 use crate::verb;
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
-use std::path::{Path, PathBuf};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Tells where a packet's time goes between two hosts.
 ///
@@ -27,36 +26,6 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     verb: Verb,
-}
-
-/// What every verb takes.
-#[derive(Args, Clone, Default)]
-pub(crate) struct Output {
-    /// Print one JSON document on standard output
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-
-    /// Draw a picture, as .svg or as a page, .html
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
-
-    /// Keep all that was seen, for `dwell replay`
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-
-    /// Seed of everything random
-    #[arg(long, global = true, value_name = "NUMBER", default_value_t = 1)]
-    pub(crate) seed: u64,
-}
-
-impl Output {
-    /// Refuses to write over what is read, or over another output; `written` are those beside picture and record.
-    pub(crate) fn spare(&self, read: &[&Path], written: &[&Path]) -> Result<()> {
-        let own = [&self.plot, &self.record];
-        let all: Vec<&Path> =
-            written.iter().copied().chain(own.into_iter().flatten().map(PathBuf::as_path)).collect();
-        spare(read, &all)
-    }
 }
 
 #[derive(Subcommand)]
@@ -105,7 +74,7 @@ impl Cli {
             Verb::Serve(verb) => verb.run(output),
             Verb::Eval(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
-            Verb::Generate(verb) => verb.run(output),
+            Verb::Generate(verb) => verb.run(output, Self::command()),
         }
     }
 }
@@ -113,7 +82,6 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -1,9 +1,8 @@
 //! Paths that are looked at hop by hop, in the worlds where that can be.
 
-use crate::world::{Keep, World};
-use anyhow::{Result, bail};
+use anyhow::Result;
+use dwell_core::Circumstances;
 use dwell_core::hop::{HopFacts, HopPath, Round, Sighting, Spent};
-use dwell_core::{Circumstances, Effort, LoadLimit, Method, Nanos, PathFacts};
 use std::collections::VecDeque;
 
 /// Something that fires volleys, or did.
@@ -72,54 +71,5 @@ impl HopWorld for Refired {
         };
         let there = self.rest.len() >= round.len() && round.iter().zip(&self.rest).all(same);
         Ok(there.then(|| self.rest.drain(..round.len()).collect()))
-    }
-}
-
-/// A path to a host that has no agent: nothing but its hops can be seen.
-pub(crate) struct HopsAlone {
-    /// The hops, until they are looked at.
-    hops: Option<Box<dyn HopWorld>>,
-    facts: HopFacts,
-    circumstances: Circumstances,
-}
-
-impl HopsAlone {
-    /// Of this path.
-    pub(crate) fn new(hops: Box<dyn HopWorld>) -> Self {
-        Self { facts: hops.facts(), circumstances: hops.circumstances(), hops: Some(hops) }
-    }
-}
-
-impl World for HopsAlone {
-    fn facts(&self) -> PathFacts {
-        PathFacts {
-            max_size: self.facts.most,
-            min_size: self.facts.least,
-            resolution: Nanos(1),
-            end_link: None,
-            narrow_link: None,
-            coalescence: None,
-        }
-    }
-
-    fn circumstances(&self) -> Circumstances {
-        self.circumstances.clone()
-    }
-
-    fn measure(
-        &mut self,
-        stage: &str,
-        _: &mut dyn Method,
-        _: Option<LoadLimit>,
-        _: Keep<'_>,
-    ) -> Result<Effort> {
-        bail!("{stage} takes a host that runs `dwell agent`")
-    }
-
-    fn hops(&mut self) -> Result<Box<dyn HopWorld>> {
-        match self.hops.take() {
-            Some(hops) => Ok(hops),
-            None => bail!("the hops were looked at already"),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! One run: measurements one after another on one world, kept in a record as they come.
 
-use crate::cli::Output;
+use crate::output::Output;
 use crate::screen::Progress;
 use crate::verb::{avail, capacity};
 use crate::world::World;

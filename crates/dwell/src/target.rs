@@ -1,7 +1,8 @@
 //! What is measured: a live host, or a scenario in the simulator or on this machine's kernel.
 
 use crate::failure::bad_argument;
-use crate::hops::{Fired, HopWorld, HopsAlone};
+use crate::hops::{Fired, HopWorld};
+use crate::hops_alone::HopsAlone;
 use crate::identity::IdentityArgs;
 use crate::world::{Carried, World};
 use anyhow::{Result, anyhow};

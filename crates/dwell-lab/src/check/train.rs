@@ -139,7 +139,7 @@ fn load(links: &[LinkSpec], place: usize) -> Option<f64> {
         [] => Some(0.0),
         [one] if *one == place => {
             let narrow = &links[place];
-            let asked = |cross: &CrossSpec| cross.bits_per_second(narrow).filter(|bits| *bits > 0.0);
+            let asked = |cross: &CrossSpec| narrow.bits_of(cross).filter(|bits| *bits > 0.0);
             let bits: f64 = narrow.cross.iter().map(asked).sum::<Option<f64>>()?;
             // Of parallel links each has its own.
             Some(bits / narrow.rate?.0 as f64)

@@ -3,6 +3,7 @@
 mod error;
 mod prober;
 mod scout;
+mod wire;
 
 pub use error::FsdError;
 pub use prober::FsdProber;

@@ -2,14 +2,11 @@
 
 use super::error::FsdError;
 use super::scout::{Router, Scout};
+use super::wire::Wire;
 use dwell_core::fsd::{Marks, Probe};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrStorage, connect, send, socket,
-};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{IpAddr, UdpSocket};
 
 /// Sends pairs: each a direct probe, and one that expires at the router.
 pub struct FsdProber {
@@ -75,25 +72,4 @@ fn towards(host: IpAddr) -> Result<IpAddr, FsdError> {
     // Nothing is sent: the route alone is asked for. Any port will do.
     socket.connect((host, 9)).map_err(|source| FsdError::Unreachable { address: host, source })?;
     Ok(socket.local_addr().map_err(FsdError::Near)?.ip())
-}
-
-/// A socket that sends whole IP packets to one host, whatever addresses they bear.
-pub(super) struct Wire(OwnedFd);
-
-impl Wire {
-    fn to(host: IpAddr) -> Result<Self, FsdError> {
-        let family = if host.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let fd = socket(family, SockType::Raw, flags, SockProtocol::Raw).map_err(io::Error::from)?;
-        connect(fd.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(host, 0)))
-            .map_err(|error| FsdError::Unreachable { address: host, source: error.into() })?;
-        Ok(Self(fd))
-    }
-
-    pub(super) fn send(&self, probe: Probe) -> io::Result<()> {
-        let two = || io::Error::other("source and destination are of two versions of IP");
-        let packet = probe.write().ok_or_else(two)?;
-        send(self.0.as_raw_fd(), &packet, MsgFlags::empty())?;
-        Ok(())
-    }
 }

@@ -6,7 +6,7 @@
 //! (RFC 4884) it is something between. What the router made of the last probe is what the next is tried with.
 
 use super::error::FsdError;
-use super::prober::Wire;
+use super::wire::Wire;
 use dwell_core::fsd::{Exceeded, Marks, Probe};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};

@@ -1,7 +1,7 @@
 //! The kernel's own account of the programs: what they cost, and how often they were left out.
 
 use super::error::ObserverError;
-use super::observer::{hook_of, way_of};
+use super::hook::Hook;
 use dwell_core::Nanos;
 use dwell_core::inside::HookCost;
 use libbpf_rs::{Object, Program, libbpf_sys};
@@ -33,11 +33,11 @@ pub(super) fn keep_account() -> Result<OwnedFd, ObserverError> {
 pub(super) fn costs(object: &Object) -> Result<Vec<HookCost>, ObserverError> {
     let mut costs = Vec::new();
     for program in object.progs().filter(|program| program.autoload()) {
-        let Some(hook) = hook_of(program.section()) else { continue };
+        let Some(hook) = Hook::of_section(program.section()) else { continue };
         let info = account(&program)?;
         costs.push(HookCost {
             hook: hook.name.into(),
-            way: way_of(hook),
+            way: hook.way(),
             runs: info.run_cnt,
             time: Nanos(info.run_time_ns as i64),
         });

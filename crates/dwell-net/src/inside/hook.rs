@@ -3,6 +3,7 @@
 use super::watching::Watching;
 use dwell_core::inside::{Missing, Point, Way};
 use libbpf_rs::btf::{Btf, types};
+use std::ffi::OsStr;
 
 /// A tracepoint that a program of ours hangs on.
 pub(super) struct Hook {
@@ -51,6 +52,19 @@ impl Hook {
     /// The one of this name.
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         HOOKS.iter().find(|hook| hook.name == name)
+    }
+
+    /// The one on which a program hangs, as its section tells.
+    pub(super) fn of_section(section: &OsStr) -> Option<&'static Self> {
+        Self::named(section.to_str()?.strip_prefix("tp_btf/")?)
+    }
+
+    /// The way that it serves alone.
+    pub(super) fn way(&self) -> Option<Way> {
+        match self.ways {
+            [way] => Some(*way),
+            _ => None,
+        }
     }
 
     /// Whether this kernel has it.

@@ -6,7 +6,7 @@ use super::reason::Reasons;
 use super::record::Record;
 use super::watching::{Told, Watching};
 use crate::clock;
-use dwell_core::inside::{Event, Flow, HookCost, Losses, Missing, Protocol, Way};
+use dwell_core::inside::{Event, Flow, HookCost, Losses, Missing, Protocol};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder};
 use std::collections::HashSet;
@@ -169,19 +169,6 @@ impl Observer {
     }
 }
 
-/// The way that a hook serves alone.
-pub(super) fn way_of(hook: &Hook) -> Option<Way> {
-    match hook.ways {
-        [way] => Some(*way),
-        _ => None,
-    }
-}
-
-/// The tracepoint that a program hangs on, as its section tells.
-pub(super) fn hook_of(section: &OsStr) -> Option<&'static Hook> {
-    Hook::named(section.to_str()?.strip_prefix("tp_btf/")?)
-}
-
 fn load(watching: &Watching, btf: &Btf<'_>, completes: bool) -> Result<Object, ObserverError> {
     let told = Told::new(watching, completes)?;
     let mut builder = ObjectBuilder::default();
@@ -194,7 +181,7 @@ fn load(watching: &Watching, btf: &Btf<'_>, completes: bool) -> Result<Object, O
         }
     }
     for mut program in open.progs_mut() {
-        let run = hook_of(program.section()).is_some_and(|hook| {
+        let run = Hook::of_section(program.section()).is_some_and(|hook| {
             hook.exists(btf) && hook.wanted(watching) && (completes || hook.name != "consume_skb")
         });
         program.set_autoload(run);

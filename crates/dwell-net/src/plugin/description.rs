@@ -1,7 +1,8 @@
 //! What a description says of a tool, and whether that can be.
 
 use super::error::PluginError;
-use super::reading::Units;
+use super::gives::Gives;
+use super::units::Units;
 use regex::Regex;
 use serde::Deserialize;
 use std::path::Path;
@@ -46,20 +47,6 @@ pub enum At {
     Source,
     /// To which they are sent.
     Destination,
-}
-
-/// What a tool measures.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gives {
-    /// What is free.
-    AvailableBandwidth,
-    /// What it got through: of TCP, the bulk transfer capacity (RFC 3148).
-    Throughput,
-    /// Rate of the narrow link.
-    Capacity,
-    /// Time there and back.
-    RoundTrip,
 }
 
 /// One end of a tool.

@@ -25,12 +25,15 @@
 
 mod description;
 mod error;
+mod gives;
 mod listening;
 mod program;
 mod reading;
 mod run;
+mod units;
 
-pub use description::{At, Gives, Plugin};
+pub use description::{At, Plugin};
 pub use error::{PluginError, Role};
+pub use gives::Gives;
 pub use reading::Reading;
 pub use run::{Asked, Enter, Started, Told};

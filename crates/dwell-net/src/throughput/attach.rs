@@ -1,6 +1,6 @@
 //! Connections that belong to a session: the first bytes of each say to which.
 
-use crate::agent::Agent;
+use crate::agent::desk::Desk;
 use crate::clock;
 use dwell_core::Nanos;
 use std::collections::HashMap;
@@ -43,12 +43,12 @@ impl Arrivals {
 
 /// Takes a connection that begins as one for data, and hands it to the session that waits for it. TLS, and silence, are
 /// given back untouched.
-pub(crate) fn take(agent: &Agent, mut stream: TcpStream) -> io::Result<Option<TcpStream>> {
+pub(crate) fn take(desk: &Desk, mut stream: TcpStream) -> io::Result<Option<TcpStream>> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut first = [0];
     let data = matches!(stream.peek(&mut first), Ok(1)) && first[0] == HELLO[0];
     if data {
-        let waiting = token(&mut stream)?.and_then(|token| agent.arrivals().expecting(&token));
+        let waiting = token(&mut stream)?.and_then(|token| desk.arrivals().expecting(&token));
         let waiting =
             waiting.ok_or_else(|| io::Error::other("a connection for data that no session waits for"))?;
         stream.set_read_timeout(None)?;

@@ -3,7 +3,7 @@
 use super::member::{Order, Side};
 use super::receiving::receive_all;
 use super::sending::send_all;
-use crate::agent::Agent;
+use crate::agent::desk::Desk;
 use crate::channel::{Channel, ChannelError};
 use crate::facts;
 use crate::prober::Placed;
@@ -17,22 +17,22 @@ const ARRIVE: Duration = Duration::from_secs(5);
 
 /// Does what a peer orders that reached us at `local`.
 pub(crate) fn serve(
-    agent: &Agent,
+    desk: &Desk,
     local: SocketAddr,
     channel: &mut Channel,
     order: &Order,
 ) -> Result<Result<(), Refusal>, ChannelError> {
-    if let Err(refusal) = order.admitted(&agent.config().limits) {
+    if let Err(refusal) = order.admitted(&desk.config().limits) {
         return Ok(Err(refusal));
     }
-    let streams = match gather(agent, channel, order)? {
+    let streams = match gather(desk, channel, order)? {
         Ok(streams) => streams,
         Err(refusal) => return Ok(Err(refusal)),
     };
     channel.send(&Reply::Streaming)?;
     let side = match order.direction {
         Direction::Forward => {
-            let spin = agent.config().before_stamp;
+            let spin = desk.config().before_stamp;
             receive_all(streams, order, spin, channel).map(|samples| Side::Receiver { samples })
         }
         Direction::Reverse => send_all(&streams, order, channel)
@@ -48,17 +48,17 @@ pub(crate) fn serve(
 }
 
 fn gather(
-    agent: &Agent,
+    desk: &Desk,
     channel: &mut Channel,
     order: &Order,
 ) -> Result<Result<Vec<TcpStream>, Refusal>, ChannelError> {
     let count = order.connections as usize;
-    let arrivals = agent.arrivals().expect(order.token, count);
+    let arrivals = desk.arrivals().expect(order.token, count);
     let answered = channel.send(&Reply::Expecting);
     let until = Instant::now() + ARRIVE;
     let left = || until.saturating_duration_since(Instant::now());
     let streams: Vec<TcpStream> = (0..count).map_while(|_| arrivals.recv_timeout(left()).ok()).collect();
-    agent.arrivals().expect_no_more(&order.token);
+    desk.arrivals().expect_no_more(&order.token);
     answered?;
     if streams.len() < count {
         let came = streams.len();

@@ -82,7 +82,7 @@ impl Source {
     /// The flow of `spec` that enters at `link`; `None` if it offers nothing.
     pub(super) fn new(spec: &CrossSpec, link: &LinkSpec, mut rng: Stream) -> Option<Self> {
         let greedy = matches!(spec.kind, CrossKind::Tcp(_)) && spec.offered == Offered::Own;
-        let mean = spec.bits_per_second(link).filter(|mean| *mean > 0.0 || greedy)?;
+        let mean = link.bits_of(spec).filter(|mean| *mean > 0.0 || greedy)?;
         let sizes = SizeDraw::new(&spec.sizes);
         let gap_at = |rate: f64| spec.sizes.mean_bits(link.framing) * 1e12 / rate;
         let (spacing, next, fastest) = match &spec.kind {

@@ -169,7 +169,7 @@ impl Hop {
     /// Packets for each picosecond that enter here and go on to the next link.
     pub(super) fn going_on(&self) -> f64 {
         let going_on = self.link.cross.iter().filter(|cross| cross.hops > 1);
-        going_on.map(|cross| cross.packets_per_second(&self.link) * 1e-12).sum()
+        going_on.map(|cross| self.link.packets_of(cross) * 1e-12).sum()
     }
 
     /// Given that everything that arrives here up to `horizon` is known: up to when is everything known that comes

@@ -1,7 +1,8 @@
 //! What a link carried, by time.
 
 use super::Picos;
-use crate::link::{Framing, LinkSpec};
+use crate::framing::Framing;
+use crate::link::LinkSpec;
 use dwell_core::{BitRate, Bytes};
 
 /// Whose bytes they are.

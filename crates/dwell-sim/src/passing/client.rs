@@ -1,19 +1,10 @@
 //! Who opens a connection.
 
-use super::exchange::{Net, Part};
+use super::net::{ClientTimer, Net, Part};
 use super::plan::{Course, Host, Kind, Plan, Then};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Options, Segment, TcpFlags, Timestamps};
 use rand::RngExt as _;
-
-/// What a client waits for.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum ClientTimer {
-    Syn,
-    Ask,
-    AskAgain,
-    Close,
-}
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {

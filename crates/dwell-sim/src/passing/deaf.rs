@@ -4,8 +4,9 @@
 //! SYN of its own, or the server's timer; each pure ACK a SYN/ACK of its own. Then a reader that tells what is true at
 //! that tap tells what is false at this one, or is silent at both.
 
+use super::heard::{Passing, SOONEST_REPETITION, WAIT};
 use super::plan::{Kind, Plan, View};
-use super::truth::{Passing, SOONEST_REPETITION};
+
 use dwell_core::Nanos;
 use dwell_core::tcp::TcpFlags;
 use serde::Serialize;
@@ -21,10 +22,6 @@ pub enum Deafness {
     /// A tap that misses nothing can hear the same.
     Hidden,
 }
-
-/// So long after the client's first segment a reader may wait where something was repeated, or is missing. A handshake
-/// of three segments, each once, is over with the third, be it an ACK or an RST.
-pub(super) const WAIT: Nanos = Nanos::from_millis(200);
 
 /// Timers may be a little early.
 const SOONEST: Nanos = Nanos(SOONEST_REPETITION.0 - 10_000_000);

@@ -1,7 +1,8 @@
 //! Many connections, one after the other and at once.
 
-use super::exchange::{Sent, exchange};
+use super::exchange::exchange;
 use super::nat::Nat;
+use super::net::Sent;
 use super::plan::{Course, Plan, View};
 use super::tap::Passed;
 use super::truth::Truth;

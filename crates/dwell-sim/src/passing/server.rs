@@ -1,26 +1,10 @@
 //! Who is asked.
 
-use super::exchange::{Net, Part};
+use super::net::{Net, Part, ServerTimer};
 use super::plan::{Course, Host, Kind, Plan, Then};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Options, Segment, TcpFlags, Timestamps};
 use rand::RngExt as _;
-
-/// What a server waits for.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum ServerTimer {
-    /// To repeat its SYN/ACK, unless another timer took this one's place.
-    SynAck {
-        /// Which one.
-        timer: u32,
-    },
-    /// To say the next segment of its answer.
-    Say,
-    /// To say what it says first.
-    Greet,
-    /// To open the connection from its side too.
-    Open,
-}
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {

@@ -1,10 +1,11 @@
 //! What is true of a connection at a probe, and whether it can be known there.
 
-use super::deaf::{Deafness, WAIT};
-use super::exchange::Sent;
+use super::deaf::Deafness;
+use super::heard::{Passing, SOONEST_REPETITION, WAIT};
+use super::net::Sent;
 use super::plan::{Course, Kind, Plan};
 use dwell_core::Nanos;
-use dwell_core::tcp::{Endpoint, Segment, TcpFlags, Timestamps};
+use dwell_core::tcp::{Endpoint, TcpFlags, Timestamps};
 use serde::Serialize;
 
 /// What is true of one connection at one probe.
@@ -73,31 +74,6 @@ pub enum WhyUnknown {
     Missed,
     /// What passed tells a value, and it is wrong: the tap missed what was really answered.
     Trap,
-}
-
-/// No host repeats a segment of a handshake sooner (RFC 6298, 2.1).
-pub(super) const SOONEST_REPETITION: Nanos = Nanos::from_secs(1);
-
-/// A segment that passed, and its place among those that were sent.
-pub(super) struct Passing<'s> {
-    number: usize,
-    pub(super) at: Nanos,
-    pub(super) segment: Option<&'s Segment>,
-    pub(super) sent: &'s Sent,
-}
-
-impl Passing<'_> {
-    pub(super) fn is(&self, kind: Kind) -> bool {
-        self.sent.kind == kind
-    }
-
-    pub(super) fn stamps(&self) -> Option<Timestamps> {
-        self.segment?.options.timestamps
-    }
-
-    fn acknowledges(&self) -> Option<u32> {
-        Some(self.segment?.acknowledgment)
-    }
 }
 
 fn known(value: Nanos) -> HalfTruth {

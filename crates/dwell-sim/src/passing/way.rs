@@ -1,6 +1,6 @@
 //! What is true of a connection's way from probe to probe.
 
-use super::exchange::Sent;
+use super::net::Sent;
 use super::plan::{Course, Kind, Plan};
 use super::truth::Truth;
 use dwell_core::Nanos;

@@ -1,6 +1,6 @@
 //! Connections that real hosts made, of which taps at the hosts tell what was answered.
 
-use super::exchange::Sent;
+use super::net::Sent;
 use super::plan::{Course, Host, Kind, Plan};
 use super::tap::Seen;
 use super::truth::Truth;

@@ -1,14 +1,11 @@
 //! Rules that no single key can check for itself.
 
+use super::problem::{MTU, Problem};
 use super::{ClockSpec, HostSpec, Scenario, check_link, check_traffic as traffic};
 use crate::link::{Balance, Discipline, LinkSpec, QueueLimit};
 use dwell_core::{Bytes, Nanos};
 
-/// A key, and what is wrong with it.
-pub(super) type Problem = (String, String);
-
 const MOST_LINKS: usize = 64;
-pub(super) const MTU: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 /// The program shall have its turn now and then.
 const MOST_BUSY: f64 = 0.99;
 const SLICE: std::ops::RangeInclusive<Nanos> = Nanos(1_000)..=Nanos(1_000_000_000);

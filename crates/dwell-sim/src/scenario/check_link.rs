@@ -1,6 +1,6 @@
 //! Rules for one link, or for several in parallel.
 
-use super::check::{MTU, Problem};
+use super::problem::{MTU, Problem};
 use crate::link::{Balance, Discipline, LinkSpec, QueueLimit, Shaper};
 use dwell_core::Bytes;
 use dwell_core::unit::ETHERNET_OVERHEAD;

@@ -1,6 +1,6 @@
 //! Rules for cross traffic.
 
-use super::check::Problem;
+use super::problem::Problem;
 use crate::link::{LinkSpec, QueueLimit};
 use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, TcpSpec};
 use dwell_core::{Bytes, Nanos};
@@ -17,7 +17,7 @@ pub(super) fn offered(here: &str, cross: &CrossSpec, links: &[LinkSpec]) -> Resu
         return problem("hops", format!("{} is out of range: from this link on, 1 to {most}", cross.hops));
     }
     sizes(here, cross)?;
-    let Some(mean) = cross.bits_per_second(&links[0]) else {
+    let Some(mean) = links[0].bits_of(cross) else {
         let unshaped = "an unshaped link has no rate to take a share of; give `rate` instead";
         return problem("load", unshaped.to_owned());
     };

@@ -1,6 +1,6 @@
 //! Cross traffic of scenarios that are drawn at random.
 
-use super::drawn::{Ranges, even_log};
+use super::ranges::{Ranges, even_log};
 use crate::link::LinkSpec;
 use crate::random::Stream;
 use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec, SizeShare, Sizes};
@@ -76,7 +76,7 @@ fn flow(rng: &mut Stream, rates: &[f64], passes: Range<usize>, room: &mut [f64],
         3..8 => {
             // Bursts at up to the rate of the link where it enters; a flow that is always near it has none.
             let peak = even_log(rng, bits * 1.2, rates[passes.start].max(bits * 1.2)).ceil();
-            let packet = sizes.mean_bits(crate::link::Framing::Ethernet) * 1e9 / peak;
+            let packet = sizes.mean_bits(crate::framing::Framing::Ethernet) * 1e9 / peak;
             let on = even_log(rng, 1e6, 1e8).max(10.0 * packet);
             let shape = (rng.random_range(1.2..=1.9) * 100.0f64).round() / 100.0;
             let on = Nanos::from_f64(on);
@@ -139,7 +139,7 @@ mod tests {
         let mut loads = vec![0.0; links.len()];
         for (index, link) in links.iter().enumerate() {
             for cross in &link.cross {
-                let bits = cross.bits_per_second(link).unwrap();
+                let bits = link.bits_of(cross).unwrap();
                 for passed in index..index + cross.hops {
                     loads[passed] += bits / links[passed].rate.unwrap().0 as f64;
                 }
@@ -195,7 +195,7 @@ mod tests {
                 for cross in &link.cross {
                     flows.push(Drawn {
                         passes: index..index + cross.hops,
-                        bits: cross.bits_per_second(link).unwrap(),
+                        bits: link.bits_of(cross).unwrap(),
                         kind: cross.kind.clone(),
                         sizes: cross.sizes.clone(),
                     });

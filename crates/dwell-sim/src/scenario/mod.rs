@@ -8,12 +8,14 @@ mod drawn_traffic;
 mod error;
 mod host_spec;
 mod place;
+mod problem;
 pub(crate) mod quantity_text;
+mod ranges;
 
-pub use drawn::Ranges;
 pub use error::ScenarioError;
 pub use host_spec::{BusySpec, ClockSpec, ClockStep, HostSpec};
 pub use quantity_text::QuantityText;
+pub use ranges::Ranges;
 
 use crate::link::LinkSpec;
 use crate::traffic::{CapturesRead, CrossKind, CrossSpec, Offered};

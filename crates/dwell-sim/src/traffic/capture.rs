@@ -1,6 +1,6 @@
 //! Recorded traffic.
 
-use crate::link::Framing;
+use crate::framing::Framing;
 use dwell_core::capture::{ReadError, each_packet};
 use dwell_core::{Bytes, Nanos};
 use schemars::JsonSchema;

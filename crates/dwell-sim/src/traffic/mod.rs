@@ -15,7 +15,6 @@ pub use sizes::{SizeShare, Sizes};
 pub(crate) use tcp::Tcp;
 pub use tcp::{Algorithm, TcpSpec};
 
-use crate::link::LinkSpec;
 use crate::scenario::quantity_text;
 use dwell_core::{BitRate, Bytes};
 use schemars::JsonSchema;
@@ -67,19 +66,6 @@ pub enum Offered {
 }
 
 impl CrossSpec {
-    /// Mean packets per second that it offers to `link`, its first.
-    pub(crate) fn packets_per_second(&self, link: &LinkSpec) -> f64 {
-        match (&self.kind, self.bits_per_second(link)) {
-            (_, None) => 0.0,
-            (CrossKind::Capture(capture), Some(bits)) => {
-                let trace = capture.trace();
-                let recorded = trace.packets() as f64 * 1e9 / trace.round().as_f64();
-                recorded * bits / trace.bits_per_second(link.framing)
-            }
-            (_, Some(bits)) => bits / self.sizes.mean_bits(link.framing),
-        }
-    }
-
     /// Its largest packet on the wire.
     #[must_use]
     pub fn largest(&self) -> Bytes {
@@ -92,22 +78,6 @@ impl CrossSpec {
         };
         let sizes = self.sizes.shares().into_iter().map(|share| share.size).max();
         recorded.max(sizes).unwrap_or_default()
-    }
-
-    /// Mean bits per second that it offers to `link`, its first, framing counted; `None`: a share of a link that
-    /// has no rate.
-    #[must_use]
-    pub fn bits_per_second(&self, link: &LinkSpec) -> Option<f64> {
-        match (self.offered, &self.kind) {
-            (Offered::Rate(rate), _) => Some(rate.0 as f64),
-            (Offered::Load(load), _) => link.rate.map(|rate| load * rate.0 as f64),
-            (Offered::Own, CrossKind::Pareto(pareto)) => Some(pareto.mean_rate()),
-            (Offered::Own, CrossKind::Capture(capture)) => {
-                Some(capture.trace().bits_per_second(link.framing))
-            }
-            // Greedy TCP takes what the others leave.
-            (Offered::Own, CrossKind::Constant | CrossKind::Poisson | CrossKind::Tcp(_)) => Some(0.0),
-        }
     }
 }
 

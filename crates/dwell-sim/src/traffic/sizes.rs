@@ -1,6 +1,6 @@
 //! How large the packets of a flow are.
 
-use crate::link::Framing;
+use crate::framing::Framing;
 use crate::random::Stream;
 use crate::scenario::quantity_text;
 use dwell_core::Bytes;

@@ -1,8 +1,8 @@
 //! `dwell agent`: the cooperating end.
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
+use crate::output::Output;
 use crate::screen::{print, print_json};
 use crate::secret;
 use anyhow::{Context, Result, anyhow};

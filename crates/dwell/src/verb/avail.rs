@@ -2,9 +2,9 @@
 
 use super::capacity::measure_end_link;
 use super::{Measuring, insert_report, measure};
-use crate::cli::Output;
 use crate::counted::counted;
 use crate::figure::cells;
+use crate::output::Output;
 use crate::picture::{Panel, Strain};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;

@@ -1,8 +1,8 @@
 //! `dwell capacity`: how much the narrow link of the path carries, or the end link.
 
 use super::{Measuring, insert_report, measure};
-use crate::cli::Output;
 use crate::figure::cells;
+use crate::output::Output;
 use crate::picture::{Panel, Rates, Sizes};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;

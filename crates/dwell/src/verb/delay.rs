@@ -3,8 +3,8 @@
 use super::coalescence::measure_coalescence;
 use super::ppt::{PptMethod, Stamps};
 use super::{Measuring, capacity, insert_findings, measure, warnings};
-use crate::cli::Output;
 use crate::figure::cells;
+use crate::output::Output;
 use crate::picture::{Delays, Panel};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;

@@ -21,8 +21,8 @@ pub(crate) mod serve;
 pub(crate) mod throughput;
 pub(crate) mod watch;
 
-use crate::cli::Output;
 use crate::figure::cost;
+use crate::output::Output;
 use crate::picture::{Panel, Picture};
 use crate::run::{Finished, Run};
 use crate::screen::{print, print_json};

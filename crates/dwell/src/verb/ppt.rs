@@ -4,7 +4,7 @@ use super::agentless::{AgentlessPpt, Asked, USUALLY_CLOSED};
 use super::capacity::{STAGE, measure_end_link};
 use super::coalescence::{self, measure_coalescence};
 use super::{Measuring, insert_findings, measure, measure_in, warnings};
-use crate::cli::Output;
+use crate::output::Output;
 use crate::picture::{Gaps, Histogram, Panel};
 use crate::run::{Finished, Run};
 use crate::screen::report_text;

@@ -1,10 +1,10 @@
 //! `dwell serve`: what a site keeps running for its probes.
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use crate::identity::IdentityArgs;
 use crate::interrupted::interrupted;
+use crate::output::Output;
 use crate::screen::{print, print_json};
 use crate::warehouse;
 use anyhow::{Context, Result, anyhow};

@@ -8,8 +8,8 @@ mod live;
 mod respond;
 mod tell;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::target::{On, Placement};
 use crate::verb::plan::quantity;
 use anyhow::{Result, anyhow};

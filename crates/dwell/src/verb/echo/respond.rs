@@ -1,8 +1,8 @@
 //! `dwell echo --respond`: the host's part, for probes over UDP and TCP.
 
 use super::{EchoArgs, Probe};
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use anyhow::{Context, Result, anyhow};
 use dwell_net::echo::{Responder, ResponderConfig, Transport};
 use std::net::{Ipv6Addr, SocketAddr};

@@ -1,8 +1,8 @@
 //! What is told of echoes: table, document, picture.
 
 use super::heard::Heard;
-use crate::cli::Output;
 use crate::figure::cells;
+use crate::output::Output;
 use crate::picture::{Instants, Panel, Picture, Timeline};
 use crate::screen::{print, print_json, report_text};
 use anyhow::{Result, bail};

@@ -80,7 +80,7 @@ fn crossed(links: &[LinkSpec]) -> Vec<Crossed> {
         links.iter().map(|link| Crossed { rate: link.rate, load: 0.0, largest: Bytes(0) }).collect();
     for (index, link) in links.iter().enumerate() {
         for cross in &link.cross {
-            let bits = cross.bits_per_second(link).unwrap_or(0.0);
+            let bits = link.bits_of(cross).unwrap_or(0.0);
             for passed in crossed.iter_mut().skip(index).take(cross.hops) {
                 let share = passed.rate.map_or(0.0, |rate| bits / rate.0 as f64);
                 // A link cannot be busier than always.

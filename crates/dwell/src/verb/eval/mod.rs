@@ -23,8 +23,8 @@ mod sections;
 mod show;
 mod worst;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::{self, Picture};
 use crate::screen::{print, print_json};
 use anyhow::{Result, anyhow, bail};

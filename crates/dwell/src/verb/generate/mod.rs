@@ -3,11 +3,11 @@
 
 mod capture;
 
-use crate::cli::{Cli, Output};
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::screen::print;
 use anyhow::{Result, anyhow, bail};
-use clap::{Args, CommandFactory, Subcommand};
+use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -38,7 +38,8 @@ enum What {
 }
 
 impl GenerateArgs {
-    pub(crate) fn run(self, output: &Output) -> Result<()> {
+    /// `command` is the command line that is told of.
+    pub(crate) fn run(self, output: &Output, mut command: Command) -> Result<()> {
         if output.json || output.plot.is_some() || output.record.is_some() {
             bail!(bad_argument(anyhow!(
                 "what is generated has no figures: nothing to print as JSON, to plot or to record"
@@ -47,12 +48,12 @@ impl GenerateArgs {
         match self.what {
             What::Man { folder } => {
                 std::fs::create_dir_all(&folder)?;
-                Ok(clap_mangen::generate_to(Cli::command(), folder)?)
+                Ok(clap_mangen::generate_to(command, folder)?)
             }
             What::Capture(capture) => capture.run(),
             What::Completions { shell } => {
                 let mut script = Vec::new();
-                clap_complete::generate(shell, &mut Cli::command(), "dwell", &mut script);
+                clap_complete::generate(shell, &mut command, "dwell", &mut script);
                 print(&String::from_utf8_lossy(&script))
             }
         }

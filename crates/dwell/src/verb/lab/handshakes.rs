@@ -1,6 +1,6 @@
 //! `dwell lab handshakes`: handshakes of real kernels of which each segment is lost, and what the tracker says of them.
 
-use crate::cli::Output;
+use crate::output::Output;
 use crate::screen::{print, print_json, table};
 use crate::spare::spare;
 use crate::target::allow_labs;

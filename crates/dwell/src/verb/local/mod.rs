@@ -9,8 +9,8 @@ mod table;
 mod told;
 mod watching;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::Picture;
 use crate::screen::{coloured, print, print_json};
 use anyhow::{Result, anyhow, bail};

@@ -5,7 +5,7 @@ use super::live;
 use super::source;
 use super::table::missing;
 use super::told::Told;
-use crate::cli::Output;
+use crate::output::Output;
 use crate::screen::Progress;
 use crate::terminal::Live;
 use crate::verb::ends::Over;

@@ -11,8 +11,8 @@ use super::ppt::{PptMethod, kernel_truth, sweep};
 use super::{
     Measuring, capacity, coalescence, delay, insert_findings, insert_told, measure, measure_in, warnings,
 };
-use crate::cli::Output;
 use crate::figure::cells;
+use crate::output::Output;
 use crate::picture::Panel;
 use crate::run::{Finished, Run};
 use crate::screen::report_text;

@@ -4,8 +4,8 @@ mod cost;
 mod given;
 mod show;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::Picture;
 use crate::screen::{print, print_json};
 use crate::target::Load;

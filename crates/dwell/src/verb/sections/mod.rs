@@ -11,8 +11,8 @@ mod panels;
 mod source;
 mod table;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::Picture;
 use crate::prometheus::Scraped;
 use crate::screen::{coloured, print};

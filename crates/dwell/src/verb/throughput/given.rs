@@ -1,7 +1,7 @@
 //! What of the arguments does not go together.
 
 use super::{ThroughputArgs, ThroughputMethod};
-use crate::cli::Output;
+use crate::output::Output;
 use crate::target::On;
 use anyhow::{Result, bail};
 use std::path::Path;

@@ -7,9 +7,9 @@ mod tell;
 mod told;
 mod udpst;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
+use crate::output::Output;
 use crate::target::On;
 use crate::verb::local::seconds;
 use anyhow::{Result, anyhow};

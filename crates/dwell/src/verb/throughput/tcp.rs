@@ -2,7 +2,7 @@
 
 use super::ThroughputArgs;
 use super::tell::Measured;
-use crate::cli::Output;
+use crate::output::Output;
 use crate::screen::Progress;
 use crate::target::{Bed, On, load};
 use anyhow::{Result, anyhow};

@@ -3,7 +3,7 @@
 use super::course;
 use super::tcp::effort;
 use super::told::{Told, keys, way};
-use crate::cli::Output;
+use crate::output::Output;
 use crate::picture::Panel;
 use anyhow::Result;
 use dwell_core::throughput::verdict::shares;

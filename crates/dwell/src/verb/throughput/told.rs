@@ -1,7 +1,7 @@
 //! How a run is told, whatever carried its load: a table, a document, a picture.
 
-use crate::cli::Output;
 use crate::figure::{cells, cost};
+use crate::output::Output;
 use crate::picture::{Panel, Picture};
 use crate::screen::{print, print_json, report_text};
 use anyhow::{Result, bail};

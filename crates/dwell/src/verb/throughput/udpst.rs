@@ -2,8 +2,8 @@
 
 use super::told::{Told, keys, way};
 use super::{SearchType, ThroughputArgs};
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::{Line, Panel};
 use crate::screen::Progress;
 use crate::secret;

@@ -12,8 +12,8 @@ mod taken;
 mod throughout;
 mod wire;
 
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::picture::Picture;
 use crate::prometheus::Scraped;
 use crate::screen::{coloured, print};

@@ -5,8 +5,8 @@ mod tell;
 mod worlds;
 
 use super::EchoArgs;
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::target::On;
 use anyhow::{Context, Result, anyhow};
 use dwell_core::fsd::{self, MOST_PAIRS};

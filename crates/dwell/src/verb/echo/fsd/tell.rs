@@ -1,8 +1,8 @@
 //! What is told of a router: table, document, picture.
 
 use super::heard::Heard;
-use crate::cli::Output;
 use crate::figure::{cells, figure};
+use crate::output::Output;
 use crate::picture::{Instants, Panel, Picture};
 use crate::screen::{print, print_json, report_text};
 use anyhow::{Result, bail};

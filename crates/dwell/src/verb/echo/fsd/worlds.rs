@@ -3,8 +3,8 @@
 use super::super::files::each_packet_of;
 use super::super::live::address;
 use super::heard::Heard;
-use crate::cli::Output;
 use crate::failure::bad_argument;
+use crate::output::Output;
 use crate::screen::{Progress, print, print_json};
 use crate::target::{allow_labs, load};
 use anyhow::{Context, Result, anyhow};

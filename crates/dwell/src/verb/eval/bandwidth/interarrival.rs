@@ -39,7 +39,7 @@ pub(super) fn arrivals(conditions: &[&Condition], seed: u64) -> Vec<Arrivals> {
 /// Those of all flows that enter at the most loaded link, put together.
 fn gaps(scenario: &Scenario, seed: u64) -> Option<Vec<f64>> {
     let offered = |link: &LinkSpec| {
-        let bits: f64 = link.cross.iter().filter_map(|cross| cross.bits_per_second(link)).sum();
+        let bits: f64 = link.cross.iter().filter_map(|cross| link.bits_of(cross)).sum();
         link.rate.map_or(0.0, |rate| bits / rate.0 as f64)
     };
     let link = scenario.links.iter().max_by(|one, other| offered(one).total_cmp(&offered(other)))?;

@@ -28,7 +28,7 @@ pub(super) fn asked(scenario: &Scenario, link: usize) -> Option<f64> {
     let enters = |(at, spec): (usize, &LinkSpec)| -> Option<f64> {
         let passing = spec.cross.iter().filter(|cross| (at..at + cross.hops).contains(&link));
         // A flow that names no rate reacts.
-        passing.map(|cross| cross.bits_per_second(spec).filter(|bits| *bits > 0.0)).sum()
+        passing.map(|cross| spec.bits_of(cross).filter(|bits| *bits > 0.0)).sum()
     };
     scenario.links.iter().enumerate().take(link + 1).map(enters).sum()
 }

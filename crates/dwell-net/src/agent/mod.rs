@@ -1,82 +1,24 @@
 //! The cooperating end: answers peers that it knows, on one port for control (TCP) and probes (UDP).
 
+mod config;
+pub(crate) mod desk;
+
+pub use config::AgentConfig;
+
 use crate::channel::{Channel, ChannelError};
-use crate::guests::Places;
-use crate::hellos::Hellos;
-use crate::identity::{Identity, Peers};
+use crate::identity::Peers;
 use crate::probe::{self, HEADER, HELLO};
-use crate::prober::Placement;
-use crate::protocol::{Limits, PORT, Refusal, Reply};
-use crate::reception::{GLANCE, Receives, Reception, ReceptionConfig, ReceptionEvent};
+use crate::protocol::{Refusal, Reply};
+use crate::reception::{GLANCE, Receives, Reception};
 use crate::session::Session;
 use crate::socket::ProbeSocket;
-use crate::throughput::{self, Arrivals};
-use dwell_core::{Bytes, Direction, Nanos};
+use crate::throughput;
+use desk::Desk;
+use dwell_core::{Direction, Nanos};
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// How an agent is to be run.
-#[derive(Clone)]
-pub struct AgentConfig {
-    /// Where it listens, for control and probes alike. Port 0: any that is free. `[::]` means all addresses, of
-    /// IPv4 too.
-    pub listen: SocketAddr,
-    /// Who it is.
-    pub identity: Identity,
-    /// Whom it answers.
-    pub peers: Peers,
-    /// Where that is kept: read anew for each connection, so that a peer is known as soon as it is in the file. While
-    /// the file cannot be read, `peers` are known.
-    pub peers_file: Option<PathBuf>,
-    /// What it allows.
-    pub limits: Limits,
-    /// How long the receiving thread is busy between its read and its stamp: a slow application, for testbeds.
-    pub before_stamp: Nanos,
-    /// What may wait for the receiving thread at most: a host short of memory, for testbeds. `None`: as much as the kernel
-    /// grants.
-    pub queue: Option<Bytes>,
-    /// Core that receiving threads are pinned to.
-    pub core: Option<usize>,
-    /// Whether receiving threads ask for real-time priority.
-    pub real_time: bool,
-    /// Is told what happens.
-    pub on_event: Arc<dyn Fn(ReceptionEvent) + Send + Sync>,
-}
-
-impl AgentConfig {
-    /// The usual: all addresses, the usual port, default limits, silent.
-    #[must_use]
-    pub fn new(identity: Identity, peers: Peers) -> Self {
-        Self {
-            listen: SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), PORT),
-            identity,
-            peers,
-            peers_file: None,
-            limits: Limits::default(),
-            before_stamp: Nanos::ZERO,
-            queue: None,
-            core: None,
-            real_time: false,
-            on_event: Arc::new(|_| {}),
-        }
-    }
-}
-
-impl AgentConfig {
-    fn reception(&self) -> ReceptionConfig {
-        let Limits { sessions, sessions_per_peer, .. } = self.limits;
-        ReceptionConfig {
-            identity: self.identity.clone(),
-            peers: self.peers.clone(),
-            peers_file: self.peers_file.clone(),
-            places: Places { sessions, sessions_per_peer },
-            on_event: Arc::clone(&self.on_event),
-        }
-    }
-}
+use std::sync::{Mutex, PoisonError};
 
 /// An agent cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -109,11 +51,9 @@ const FAILURES: u32 = 100;
 
 /// The agent, listening.
 pub struct Agent {
-    config: AgentConfig,
+    desk: Desk,
     reception: Reception,
     probes: Mutex<ProbeSocket>,
-    hellos: Mutex<Hellos>,
-    arrivals: Mutex<Arrivals>,
 }
 
 impl Agent {
@@ -133,13 +73,7 @@ impl Agent {
             match ProbeSocket::bind_shared(address) {
                 Ok(probes) => {
                     let _ = probes.set_patience(Some(Nanos(GLANCE.as_nanos() as i64)));
-                    return Ok(Self {
-                        config,
-                        reception,
-                        probes: Mutex::new(probes),
-                        hellos: Mutex::default(),
-                        arrivals: Mutex::default(),
-                    });
+                    return Ok(Self { desk: Desk::new(config), reception, probes: Mutex::new(probes) });
                 }
                 Err(_) if attempts > 0 => {}
                 Err(source) => return Err(AgentError::Probes { address, source }),
@@ -187,7 +121,7 @@ impl Agent {
             failures = 0;
             let Some(packet) = packet else { continue };
             let (Some(session), Some(from)) = (probe::session_of(&start), packet.from) else { continue };
-            let hellos = self.hellos();
+            let hellos = self.desk.hellos();
             let Some((seal, tell)) = hellos.expecting(session) else { continue };
             if seal.open(&start, packet.length, Direction::Forward) == Some(HELLO) {
                 // Full: it was told already.
@@ -196,31 +130,11 @@ impl Agent {
         }
         Ok(())
     }
-
-    /// How it is run.
-    pub(crate) const fn config(&self) -> &AgentConfig {
-        &self.config
-    }
-
-    /// How receiving threads are to run.
-    pub(crate) const fn placement(&self) -> Placement {
-        Placement { core: self.config.core, real_time: self.config.real_time }
-    }
-
-    /// Which sessions wait for TCP connections.
-    pub(crate) fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Which sessions wait for their hello packet.
-    pub(crate) fn hellos(&self) -> MutexGuard<'_, Hellos> {
-        self.hellos.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Receives for Agent {
     fn take(&self, stream: TcpStream) -> io::Result<Option<TcpStream>> {
-        throughput::take(self, stream)
+        throughput::take(&self.desk, stream)
     }
 
     fn refuse(&self, channel: &mut Channel, refusal: Refusal) {
@@ -229,6 +143,6 @@ impl Receives for Agent {
     }
 
     fn attend(&self, channel: &mut Channel, local: SocketAddr, _: &Peers) -> Result<(), ChannelError> {
-        Session::new(self, local).run(channel)
+        Session::new(&self.desk, local).run(channel)
     }
 }
