@@ -114,12 +114,13 @@ impl Doubts {
         let of = |figure: fn(&Fall, Bytes) -> f64| {
             sorted(&self.policed.iter().map(|(fall, size)| figure(fall, *size)).collect::<Vec<_>>())
         };
-        let (rates, depths) = (of(Fall::rate), of(Fall::depth));
+        let rates = of(Fall::rate);
+        let (least, most) = (of(|fall, size| fall.depths(size).0), of(|fall, size| fall.depths(size).1));
         let alike = rates.len() >= AGAIN
             && rates.len() * 2 >= self.lossy
             && rates.last()? <= &(rates.first()? * SAME);
         let (fall, _) = self.policed.first().filter(|_| alike)?;
-        Some(described(fall, median(&rates)?, median(&depths)?))
+        Some(described(fall, median(&rates)?, (median(&least)?, median(&most)?)))
     }
 
     /// By how much the delays of first packets changed at once and for good: on either side they spread by much less. (The

@@ -376,3 +376,35 @@ fn hosts_that_set_the_pace_are_told_from_a_link() {
     assert!(matches!(finding, Finding::Bound { side: Side::Lower, .. }), "{told:?}");
     assert_eq!(told.verdict.map(|verdict| verdict.limit), Some(Limit::HostLimited));
 }
+
+/// The same of what is free: a program that is busy for longer with each packet than the link takes for one.
+#[test]
+fn a_slow_program_is_not_taken_for_the_tight_link() {
+    for spin in [150, 200, 300] {
+        let text = format!(
+            "name = 'slow'\n[destination]\nkernel_stamps = false\nspin = '{spin} us'\nservice = '1 us'\n\
+             [[links]]\nrate = '1 Gb/s'\n[[links]]\nrate = '100 Mb/s'\n[[links]]\nrate = '1 Gb/s'\n"
+        );
+        let path = Scenario::parse("slow.toml", &text).unwrap();
+        let mut busy = Busy::new(Default::default(), &SimPath::new(&path, 1).facts());
+        let (told, _) = report(&mut busy, &mut SimPath::new(&path, 1));
+        assert_eq!(told.finding(Quantity::AvailableBandwidth).estimate(), None, "{spin} us: {told:?}");
+        assert_eq!(told.verdict.map(|verdict| verdict.limit), Some(Limit::HostLimited), "{spin} us");
+    }
+}
+
+/// Whether a slower link stands before the policer or behind it, what it held lies within what is told.
+#[test]
+fn a_policers_depth_holds_wherever_the_slower_link_stands() {
+    let policer = "policer = { rate = '20 Mb/s', burst = '60 kB' }";
+    for (first, second) in [(policer, ""), ("", policer)] {
+        let text = format!(
+            "name = 'policed'\n[[links]]\nrate = '1 Gb/s'\n{first}\n[[links]]\nrate = '50 Mb/s'\n{second}\n"
+        );
+        let path = Scenario::parse("policed.toml", &text).unwrap();
+        let mut method = ShaperProbe::new(Default::default(), &SimPath::new(&path, 1).facts());
+        let (told, _) = report(&mut method, &mut SimPath::new(&path, 1));
+        let depth = told.finding(Quantity::BucketDepth);
+        assert_eq!(depth.holds(60e3), Some(true), "{told:?}");
+    }
+}

@@ -59,6 +59,20 @@ fn each_kind_and_its_period() {
     finds(adaptive, Kind::Adaptive, 200.0);
 }
 
+/// Longer than the dispersions that are tried first, and shorter than the pauses between trains.
+#[test]
+fn a_period_beyond_the_first_trains_is_not_taken_for_their_length() {
+    for ms in [1.7, 2.0, 3.0] {
+        for seed in 0..2 {
+            let (found, knee) = measured(FREE, &format!("nic = {{ hold = {{ period = '{ms} ms' }} }}"), seed);
+            let period = found.finding(Quantity::CoalescencePeriod).estimate().unwrap() / 1e6;
+            assert!((period / ms - 1.0).abs() < 0.05, "{ms} ms, seed {seed}: {period} ms");
+            let stage = knee.finding(Quantity::ApplicationStage);
+            assert!(matches!(stage, Finding::Bound { .. }), "{ms} ms, seed {seed}: {stage:?}");
+        }
+    }
+}
+
 #[test]
 fn a_nic_that_holds_nothing_leaves_the_knee_its_value() {
     for (links, seed) in [(FREE, 1), (FREE, 2), (BUSY, 3), (BUSY, 4)] {

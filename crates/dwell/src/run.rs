@@ -227,6 +227,21 @@ impl Run {
         self.facts.narrow_link = known(Quantity::NarrowLinkCapacity).or(self.facts.narrow_link);
     }
 
+    /// What is known of the path without capacities of which only a bound was found: a method that calculates with one would
+    /// take the bound for it.
+    pub(crate) fn facts_that_are_values(&self) -> PathFacts {
+        let is_bound = |quantity| {
+            let found = |found: &Found| matches!(found.report.finding(quantity), Finding::Bound { .. });
+            self.found.iter().any(found)
+        };
+        let PathFacts { end_link, narrow_link, .. } = self.facts;
+        PathFacts {
+            end_link: end_link.filter(|_| !is_bound(Quantity::EndLinkCapacity)),
+            narrow_link: narrow_link.filter(|_| !is_bound(Quantity::NarrowLinkCapacity)),
+            ..self.facts
+        }
+    }
+
     /// Takes over how the receiver coalesces interrupts, for the methods that follow.
     pub(crate) fn learn_coalescence(&mut self, found: Option<Coalesced>) {
         self.facts.coalescence = found;

@@ -37,7 +37,7 @@ fn real(file: &Path) -> PathBuf {
 }
 
 /// Whether two names are links to one file.
-fn is_one(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_one(one: &Path, other: &Path) -> bool {
     let file = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
     file(one)
         .zip(file(other))

@@ -187,6 +187,9 @@ impl Method for Igi {
         let report = Report::new(self.name(), self.vantage);
         let (Some(bottleneck), Some(turned)) = (self.bottleneck_gap(), self.turned) else {
             let why = match self.bottleneck_gap() {
+                None if !self.bursts.is_empty() => {
+                    "bursts came all at one time: a host hands packets over together, and the bottleneck's gap is not known"
+                }
                 None => "no burst arrived whole: the bottleneck's gap is not known",
                 Some(_) => "gaps came out longer than they went in to the last train: no turning point",
             };
@@ -205,7 +208,9 @@ impl Method for Igi {
             let (asked, left) = (bit_rate(rate(turned.asked)), bit_rate(rate(turned.sent)));
             let why =
                 format!("the sender is the limit: a train of {asked} left at {left}, and came as it left");
-            let free = Finding::at_least(turned.transmission.min(rate(turned.sent)), Unit::Bps, why.clone());
+            // What comes by so much later than it left may be faster than what is free by as much of the link.
+            let least = turned.transmission.min(rate(turned.sent)) - self.config.turned * capacity;
+            let free = Finding::at_least(least.max(0.0), Unit::Bps, why.clone());
             return report.with(Quantity::AvailableBandwidth, free).limited(Limit::SenderLimited, why);
         }
         let step = self.config.step * bottleneck;

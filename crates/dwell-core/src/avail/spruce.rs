@@ -33,6 +33,9 @@ impl Default for Config {
     }
 }
 
+/// Of a full link the mean lies below nothing by chance; an interval that ends further below than this share of the capacity contradicts it.
+const CONTRADICTED: f64 = 0.1;
+
 /// The method.
 #[derive(Clone, Debug)]
 pub struct Spruce {
@@ -108,8 +111,13 @@ impl Method for Spruce {
         });
         // The authors' tool tells what is below zero as nothing. Nothing is then as far from known as the mean was.
         available = match available {
+            Finding::Value { high, .. } if high < -CONTRADICTED * capacity => Finding::unmeasurable(
+                "pairs came further apart than a link of that capacity sends them of which nothing is free: the tight link's is \
+                     another, or hosts held packets up",
+            ),
             Finding::Value { value, high, .. } if high <= 0.0 => {
-                let why = "pairs came further apart than a link of that capacity sends them of which nothing is free";
+                let why =
+                    "pairs came as far apart as a link of that capacity sends them of which nothing is free";
                 Finding::at_most(high - value, Unit::Bps, why)
             }
             Finding::Value { value, low, high, unit } => {
@@ -117,8 +125,9 @@ impl Method for Spruce {
             }
             other => other,
         };
+        let measured = if self.facts.narrow_link.is_some() { "narrow" } else { "end" };
         report.warnings.push(format!(
-            "spruce takes {} for the tight link's capacity; it was measured as the narrow link's",
+            "spruce takes {} for the tight link's capacity; it was measured as the {measured} link's",
             BitRate(capacity as u64)
         ));
         if self.unusable > 0 {

@@ -138,6 +138,12 @@ impl Method for Topp {
             middle.0 - (middle.1 - level) / slope
         };
         let value = |slope: f64| leaves(slope).max(0.0);
+        let mut report = report;
+        if value(fit.slope.value) * fit.slope.value > 1.0 {
+            report.warnings.push(String::from(
+                "the line leaves the level at more than the capacity that it shows: no link with a steady load makes such a one",
+            ));
+        }
         report
             .with(
                 Quantity::AvailableBandwidth,

@@ -35,8 +35,10 @@ const ALIKE: f64 = 1.25;
 /// A fall of the rate within one burst.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(crate) struct Fall {
-    /// Nanoseconds a packet before it.
+    /// Nanoseconds a packet before it, as they came.
     pub(crate) before: f64,
+    /// And as they were sent.
+    pub(crate) sent: f64,
     /// After it.
     pub(crate) after: f64,
     /// Packets that passed before it.
@@ -51,9 +53,14 @@ impl Fall {
         rate_at(size, self.after)
     }
 
-    /// What the bucket held, in bytes on the wire: while packets passed, more tokens came.
-    pub(crate) fn depth(&self, size: Bytes) -> f64 {
-        self.passed * size.0 as f64 * (1.0 - self.before / self.after)
+    /// What the bucket held at the least and at the most, in bytes on the wire: while packets passed, more tokens came. What waits comes
+    /// out at the pace of the slowest link, wherever that lies; what is dropped came to the policer at a pace between that at which it was
+    /// sent and that at which the rest arrived, for a slower link may lie before the policer or behind it; and there was less than a
+    /// packet left in the bucket when the first was dropped.
+    pub(crate) fn depths(&self, size: Bytes) -> (f64, f64) {
+        let held = |pace: f64| self.passed * size.0 as f64 * (1.0 - pace / self.after);
+        let least = held(self.before);
+        (least, if self.drops { held(self.sent).max(least) + size.0 as f64 } else { least })
     }
 
     /// What it was seen by.
@@ -66,9 +73,11 @@ impl Fall {
     }
 }
 
-/// What trains that fell like this one showed, bits per second and bytes: what it was seen by, and both in words.
-pub(crate) fn described(fall: &Fall, rate: f64, depth: f64) -> String {
-    format!("{}: a token bucket of {:.3} Mb/s, {:.1} kB deep", fall.reason(), rate / 1e6, depth / 1e3)
+/// What trains that fell like this one showed, bits per second and bytes, at least and at most: what it was seen by, and both in words.
+pub(crate) fn described(fall: &Fall, rate: f64, (least, most): (f64, f64)) -> String {
+    let [least, most] = [least, most].map(|depth| format!("{:.1}", depth / 1e3));
+    let depth = if least == most { least } else { format!("{least} to {most}") };
+    format!("{}: a token bucket of {:.3} Mb/s, {depth} kB deep", fall.reason(), rate / 1e6)
 }
 
 /// What a bucket means for methods that know of none.
@@ -110,6 +119,7 @@ pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     let is_prompt = rate >= after * STEP || waited(&passed[..whole], rest)? < rate;
     (alike && is_prompt && is_regular(rest)?).then_some(Fall {
         before: after,
+        sent: spread_before(passed, whole),
         after: rate,
         passed: whole as f64,
         drops: true,
@@ -179,10 +189,26 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
     let first_lost = passed.iter().enumerate().position(|(place, packet)| packet.number != place);
     let rest = &passed[first_lost.filter(|_| drops).unwrap_or(passed.len())..];
     Some(match served(rest) {
-        Some(after) => Fall { before, after, passed: (passed.len() - rest.len()) as f64, drops },
+        Some(after) => {
+            let whole = passed.len() - rest.len();
+            Fall { before, sent: spread_before(passed, whole), after, passed: whole as f64, drops }
+        }
         // The window in which it fell is of both rates: the lines before and after meet where it did.
-        None => Fall { before, after, passed: meeting(&ends, cut, before, after), drops },
+        None => {
+            let whole = meeting(&ends, cut, before, after);
+            Fall { before, sent: spread_before(passed, whole as usize), after, passed: whole, drops }
+        }
     })
+}
+
+/// How far apart the first so many packets that passed were sent, each lost one counted.
+fn spread_before(passed: &[Passed], whole: usize) -> f64 {
+    match (passed.first(), passed.get(whole.saturating_sub(1))) {
+        (Some(first), Some(last)) if last.number > first.number => {
+            (last.sent - first.sent) / (last.number - first.number) as f64
+        }
+        _ => 0.0,
+    }
 }
 
 /// How far apart packets came, each lost one counted.

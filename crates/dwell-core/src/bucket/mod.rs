@@ -200,6 +200,7 @@ impl Bucket {
         let after = mean(&outputs).filter(|_| outputs.len() >= BLOCKS)?;
         outputs.iter().all(|output| *output > self.gap * ALWAYS).then_some(Fall {
             before: self.gap,
+            sent: self.gap,
             after,
             passed: first as f64,
             drops: false,
@@ -295,7 +296,10 @@ impl Bucket {
         };
         report
             .with(Quantity::TokenRate, Finding::at_least(least(&|fall| fall.rate(size)), Unit::Bps, why))
-            .with(Quantity::BucketDepth, Finding::at_least(least(&|fall| fall.depth(size)), Unit::Bytes, why))
+            .with(
+                Quantity::BucketDepth,
+                Finding::at_least(least(&|fall| fall.depths(size).0), Unit::Bytes, why),
+            )
     }
 
     /// Adds the rate and the depth that this line shows, of packets of a size.

@@ -12,7 +12,7 @@
 //!
 //! A fall counts only where the sender went on faster than what arrived: otherwise it is the sender's.
 
-use crate::bucket::fall::{FASTER, Fall, GAMMA, alike, fall};
+use crate::bucket::fall::{FASTER, Fall, GAMMA, alike, fall, unseen};
 use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
@@ -61,6 +61,8 @@ pub struct ShaperProbe {
     pace: Option<f64>,
     /// Share of it that was lost.
     lost: f64,
+    /// What of it arrived.
+    arrived: Bytes,
     /// It arrived as it was sent.
     as_sent: bool,
     vantage: Vantage,
@@ -81,6 +83,7 @@ impl ShaperProbe {
             sent: 0,
             pace: None,
             lost: 0.0,
+            arrived: Bytes(0),
             as_sent: false,
             vantage: Vantage::Capture,
         }
@@ -99,6 +102,17 @@ impl ShaperProbe {
     fn of_falls(&self, unit: Unit, figure: impl Fn(&Fall) -> f64) -> Option<Finding> {
         let figures = sorted(&self.falls.iter().map(figure).collect::<Vec<_>>());
         Some(Finding::value(median(&figures)?, *figures.first()?, *figures.last()?, unit))
+    }
+
+    /// The depth of the bucket: as far apart as single falls leave it, and as they differ.
+    fn depth(&self) -> Option<Finding> {
+        let depths: Vec<(f64, f64)> =
+            self.falls.iter().map(|fall| fall.depths(self.facts.max_size)).collect();
+        let low = depths.iter().map(|(least, _)| *least).reduce(f64::min)?;
+        let high = depths.iter().map(|(_, most)| *most).reduce(f64::max)?;
+        let middle =
+            median(&depths.iter().map(|(least, most)| f64::midpoint(*least, *most)).collect::<Vec<_>>())?;
+        Some(Finding::value(middle, low, high, Unit::Bytes))
     }
 }
 
@@ -128,6 +142,7 @@ impl Method for ShaperProbe {
         let gaps = (passed.len() - 1) as f64;
         self.pace = Some(last.came / gaps).filter(|pace| *pace > 0.0);
         self.lost = loss(observation);
+        self.arrived = Bytes(self.facts.max_size.0 * passed.len() as u64);
         self.as_sent = self.lost == 0.0 && last.came < last.sent * FASTER;
         self.falls.extend(fall(&passed));
     }
@@ -141,7 +156,7 @@ impl Method for ShaperProbe {
         };
         let peak = self.of_falls(Unit::Bps, |fall| self.rate(fall.before));
         let token = self.of_falls(Unit::Bps, |fall| fall.rate(size));
-        let deep = self.of_falls(Unit::Bytes, |fall| fall.depth(size));
+        let deep = self.depth();
         if let (Some(peak), Some(token), Some(deep), true) = (peak, token, deep, self.alike()) {
             return report
                 .with(Quantity::DispersionRate, peak)
@@ -160,7 +175,7 @@ impl Method for ShaperProbe {
         };
         let report = report.with(Quantity::DispersionRate, dispersion);
         let (why, limit) = if self.lost > 0.0 {
-            (format!("{lost}, and what arrived shows no bucket"), Limit::Link)
+            (format!("{lost}, and what arrived shows no bucket; {}", unseen(self.arrived)), Limit::Link)
         } else if self.as_sent {
             (
                 format!("the sender makes no faster bursts: {sent} arrived as they were sent"),

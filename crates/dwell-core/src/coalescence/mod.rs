@@ -81,6 +81,8 @@ pub const SPACING: Nanos = Nanos::from_micros(10);
 /// Periods below this are not told from what kernels themselves take for a packet: over veth, without any NIC, packets
 /// sent up to 12 us apart were seen to come together.
 const SHORTEST: f64 = 15_000.0;
+/// So many packets at least must be further apart than a hold's period for its end to be known.
+const BEYOND: usize = 5;
 /// The longest pause that is tried.
 const LONGEST_PAUSE: Nanos = Nanos::from_millis(300);
 
@@ -218,7 +220,14 @@ impl Coalescence {
         self.merged.1 >= 8 && self.merged.0 * 3 > self.merged.1
     }
 
-    /// Forgets what was seen with a pause that was too short.
+    /// Whether hardly a packet came apart from the one before it: the period is longer than all that was tried.
+    fn reach_too_short(&self) -> bool {
+        let Some(Behaviour::Hold(period)) = self.fit().map(|fit| fit.behaviour) else { return false };
+        let beyond = self.counted().iter().filter(|sample| sample.dispersion > period).count();
+        self.rounds == ROUNDS && beyond < BEYOND
+    }
+
+    /// Forgets what was seen with a pause, or dispersions, that were too short.
     fn start_again(&mut self) {
         self.pause = (self.pause * 8).min(LONGEST_PAUSE);
         self.reach = self.reach * 8;
@@ -246,7 +255,7 @@ impl Coalescence {
 
 impl Method for Coalescence {
     fn next(&mut self) -> Step {
-        if self.pause_too_short() && self.pause < LONGEST_PAUSE {
+        if self.pause < LONGEST_PAUSE && (self.pause_too_short() || self.reach_too_short()) {
             self.start_again();
         }
         if self.rounds == ROUNDS || (self.rounds > 0 && self.samples().is_empty()) {

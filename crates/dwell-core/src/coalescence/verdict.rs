@@ -40,6 +40,15 @@ impl Coalescence {
                 .with(Quantity::CoalescencePresent, Finding::flag(true))
                 .with(Quantity::CoalescencePeriod, Finding::at_least(self.reach.as_f64(), Unit::Ns, reason));
         }
+        if self.reach_too_short() {
+            let reason = format!(
+                "packets as far apart as {} came together: the period is as long or longer",
+                self.reach
+            );
+            return nothing(report, &reason)
+                .with(Quantity::CoalescencePresent, Finding::flag(true))
+                .with(Quantity::CoalescencePeriod, Finding::at_least(self.reach.as_f64(), Unit::Ns, reason));
+        }
         if let Some([early, late]) = self.changed() {
             let told = |fit: &Fit| match fit.period {
                 None => "no coalescence".to_owned(),
@@ -100,7 +109,7 @@ impl Coalescence {
     #[must_use]
     pub fn coalesced(&self) -> Option<Coalesced> {
         let fit = self.fit()?;
-        if self.changed().is_some() || self.pause_too_short() {
+        if self.changed().is_some() || self.pause_too_short() || self.reach_too_short() {
             return None;
         }
         if let Some(fast) = self.adapts(fit.behaviour) {

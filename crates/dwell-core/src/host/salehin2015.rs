@@ -221,9 +221,7 @@ fn capacity(solution: &Solution) -> Finding {
     if shallow > 0.0 {
         Finding::value(rate(solution.m_avg), rate(steep), rate(shallow), Unit::Bps)
     } else if steep > 0.0 {
-        Finding::at_least(
-            rate(steep),
-            Unit::Bps,
+        Finding::unmeasurable(
             "the gaps spread more than the two sizes differ in time on the link: (4) gives no positive slope",
         )
     } else {

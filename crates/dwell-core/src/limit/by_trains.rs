@@ -3,14 +3,14 @@
 mod batches;
 
 use super::Limit;
+use super::by_size::BySize;
 use crate::bucket::fall::{Fall, described, fall, unseen, warned};
 use crate::report::{Finding, Quantity, Report, Side};
-use crate::stats::quantile::{median, quantile_of_sorted, sorted};
+use crate::stats::quantile::{median, sorted};
 use crate::stream::{bit_rate, occupied, passed, rate_at, shape, vantage};
 use crate::train::{Fate, Observation, PathFacts};
 use crate::unit::{BitRate, Bytes};
 use batches::Batches;
-use std::collections::BTreeMap;
 
 /// The rates whose limit is told, the first of which a report has.
 const RATES: [Quantity; 3] =
@@ -27,11 +27,6 @@ const HELD_UP: f64 = 1.02;
 const SAME_RATE: f64 = 1.1;
 const SAME_DEPTH: f64 = 1.5;
 const AGAIN: usize = 2;
-
-/// Packets that are so many times as large take longer on a link, by most of that; so many gaps of each are compared.
-const LARGER: f64 = 1.3;
-const NO_LESS: f64 = 0.9;
-const GAPS: usize = 20;
 
 /// Packets of a train of which it can be told whether its rate falls.
 const LONG: usize = 33;
@@ -141,7 +136,11 @@ impl ByTrains {
             (_, Some((rate, _))) if !self.gaps.is_empty() => self.limit(rate, is_free, facts),
             _ => return report,
         };
-        report.limited(limit, why)
+        let mut report = report.limited(limit, &why);
+        if limit == Limit::Unstable && rate.is_some() {
+            report.warnings.push(why);
+        }
+        report
     }
 
     /// The limit of a measurement that told no rate, and why not: the sender, if it made most packets later than they were asked
@@ -192,7 +191,12 @@ impl ByTrains {
             let rates: Vec<f64> = asked.iter().map(|gap| rate_at(gap.size, gap.sent.max(1.0))).collect();
             let most = bit_rate(median(&rates).unwrap_or(rate));
             let why = format!("packets that were to be sent faster left at {most} at the median");
-            return (Limit::SenderLimited, why);
+            let is_seen = median(&rates).is_some_and(|most| rate <= most * FASTER);
+            return if is_seen {
+                (Limit::SenderLimited, why)
+            } else {
+                (Limit::Unstable, format!("{why}: packets that left so slowly cannot show so high a rate"))
+            };
         }
         let whole: Vec<&Gap> = sent.iter().copied().filter(|gap| gap.came.is_some()).collect();
         let time = |of: fn(&Gap) -> f64| whole.iter().map(|gap| of(gap)).sum::<f64>();
@@ -219,7 +223,8 @@ impl ByTrains {
         let of = |figure: fn(&Fall, Bytes) -> f64| {
             sorted(&falls.iter().map(|(fall, size)| figure(fall, *size)).collect::<Vec<_>>())
         };
-        let (rates, depths) = (of(Fall::rate), of(Fall::depth));
+        let (rates, depths) = (of(Fall::rate), of(|fall, size| fall.depths(size).0));
+        let most = of(|fall, size| fall.depths(size).1);
         let within = |figures: &[f64], factor: f64| {
             figures.first().zip(figures.last()).is_some_and(|(least, most)| *most <= least * factor)
         };
@@ -228,26 +233,15 @@ impl ByTrains {
         let alike = rates.len() >= AGAIN && rates.len() * 2 >= could;
         (alike && within(&rates, SAME_RATE) && within(&depths, SAME_DEPTH)).then_some(())?;
         let (fall, _) = falls.first()?;
-        Some(described(fall, rate, median(&depths)?))
+        Some(described(fall, rate, (median(&depths)?, median(&most)?)))
     }
 
     /// Whether packets back to back come as far apart whatever their size.
     fn is_of_hosts(&self) -> bool {
+        let mut by_size = BySize::default();
         let burst = self.gaps.iter().filter(|gap| gap.asked == 0.0);
-        let mut by_size = BTreeMap::<Bytes, Vec<f64>>::new();
-        for (size, came) in burst.filter_map(|gap| Some((gap.size, gap.came?))) {
-            by_size.entry(size).or_default().push(came);
-        }
-        by_size.retain(|_, gaps| gaps.len() >= GAPS);
-        // What waited for others' packets is longer; the least times are the packets' own.
-        let least = |gaps: &[f64]| quantile_of_sorted(&sorted(gaps), 0.1);
-        let of = |(size, gaps): (&Bytes, &Vec<f64>)| Some((size.0 as f64, least(gaps)?));
-        match (by_size.first_key_value().and_then(of), by_size.last_key_value().and_then(of)) {
-            (Some((small, shorter)), Some((large, longer))) => {
-                large >= small * LARGER && longer > 0.0 && shorter >= longer * NO_LESS
-            }
-            _ => false,
-        }
+        burst.filter_map(|gap| Some((gap.size, gap.came?))).for_each(|(size, came)| by_size.see(size, came));
+        by_size.is_of_hosts()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What held a measurement back: the path, a shaper on it, or one of the hosts.
 
+pub(crate) mod by_size;
 pub(crate) mod by_trains;
 
 use serde::{Deserialize, Serialize};

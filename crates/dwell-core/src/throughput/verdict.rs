@@ -228,7 +228,7 @@ fn link(run: &Transfer, shares: &Shares) -> String {
     let rtts: Vec<f64> = run.rtts(RAMP.min(run.span() / 3), Nanos::MAX).collect();
     let queued = match (least, median(&rtts)) {
         (Some(least), Some(median)) => {
-            format!("round trip {} at the median, {least} at least", Nanos::from_f64(median))
+            format!("round trip {} at the median, {least} the least that was seen", Nanos::from_f64(median))
         }
         _ => "round trips were not told".to_owned(),
     };

@@ -39,6 +39,9 @@ impl Value {
         }
         let middle = || range.map(|(low, high)| f64::midpoint(low, high));
         let value = figures.get("value").copied().or_else(middle).ok_or("it gives no figure")?;
+        if let Some((low, high)) = range.filter(|(low, high)| !(*low..=*high).contains(&value)) {
+            return Err(format!("its value, {value}, lies outside of its own range, {low} to {high}"));
+        }
         Ok(Reading { value, range })
     }
 

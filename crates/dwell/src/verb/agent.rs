@@ -1,6 +1,7 @@
 //! `dwell agent`: the cooperating end.
 
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use crate::identity::IdentityArgs;
 use crate::output::Output;
 use crate::screen::{print, print_json};
@@ -86,7 +87,10 @@ impl AgentArgs {
             }))?;
         } else {
             let tests = tests.map_or(String::new(), |at| format!("; udpst on {at}"));
-            print(&format!("listening on {address} as {key}, for {known} peers{tests}\n"))?;
+            print(&format!(
+                "listening on {address} as {key}, for {}{tests}\n",
+                counted(known as u64, "peer")
+            ))?;
         }
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -156,10 +156,12 @@ impl Measuring for Avail {
     }
 
     fn analyse(&self, run: &mut Run) -> Result<()> {
+        let mut facts = *run.facts();
         if self.method.needs_capacity() {
             measure_end_link(run)?;
+            facts = run.facts_that_are_values();
         }
-        let mut method = self.method.build(run.seed(), run.facts());
+        let mut method = self.method.build(run.seed(), &facts);
         run.measure(STAGE, &mut *method)?;
         Ok(())
     }

@@ -36,6 +36,12 @@ impl Busy {
         }
         let rate = |per_packet: f64| (per_packet * self.sending.bits() * 1e9).max(0.0);
         let span = self.sending.span.as_f64();
+        if self.sizes.is_of_hosts() {
+            let why = "packets of half the size come as far apart, by the receiving program's stamps: that program sets the pace, not a link";
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
+                .limited(Limit::HostLimited, why);
+        }
         if let Some(fall) = self.deep.fall {
             let why = format!("{}: what is free is no more than the rate of that bucket", fall.reason());
             let token = rate(1.0 / fall.after);

@@ -31,10 +31,11 @@ mod unparted;
 mod waiting;
 
 use crate::bucket::Bucket;
+use crate::limit::by_size::BySize;
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::stream::sample::at_once;
-use crate::stream::{first, passed, spacings, vantage};
+use crate::stream::{first, passed, shape, spacings, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
 use deep::Deep;
@@ -80,6 +81,8 @@ pub struct Busy {
     sending: Sending,
     samples: Samples,
     trial: Trial,
+    /// How far apart packets of bursts came, by their size.
+    sizes: BySize,
     /// Of the receiver's batches, what it took for their length when trains at the pace were planned, and whether they
     /// were sent a second time.
     planned: Option<usize>,
@@ -109,6 +112,7 @@ impl Busy {
             sending: Sending::new(&config, facts),
             samples: Samples::default(),
             trial: Trial::default(),
+            sizes: BySize::default(),
             planned: None,
             again: false,
             deep: Deep::default(),
@@ -148,6 +152,12 @@ impl Method for Busy {
         if vantage(observation) == Vantage::Application {
             self.vantage = Vantage::Application;
         }
+        if let (Round::Pace(_) | Round::Sizes, Some((size, _))) = (self.round, shape(observation)) {
+            passed.windows(2).for_each(|two| self.sizes.see(size, two[1].came - two[0].came));
+        }
+        if self.round == Round::Sizes {
+            return;
+        }
         if !matches!(self.round, Round::Pace(_)) {
             self.samples.firsts.extend(first(observation));
         }
@@ -170,7 +180,7 @@ impl Method for Busy {
                 self.samples.near.resize(step, Vec::new());
                 self.samples.near[step - 1].extend(behind);
             }
-            Round::Deep | Round::Bucket | Round::Over => (),
+            Round::Sizes | Round::Deep | Round::Bucket | Round::Over => (),
         }
     }
 

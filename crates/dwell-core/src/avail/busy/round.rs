@@ -5,6 +5,7 @@ use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::bucket::{At, Bucket};
+use crate::report::Vantage;
 use crate::train::Departure;
 use crate::unit::Nanos;
 
@@ -58,6 +59,8 @@ const LOSSY: usize = 4;
 pub(super) enum Round {
     /// Bursts of so many packets, to see the pace.
     Pace(usize),
+    /// The same of packets half as large, where a program took the stamps: whether a link sets the pace, or that program.
+    Sizes,
     /// Trains at the pace.
     Full,
     /// One long burst, where all came as it was sent, none came whole, or many lost packets: a token bucket would be empty before
@@ -84,7 +87,9 @@ impl Busy {
             return (Round::Over, None);
         }
         match self.course() {
-            (Round::Over, _) if self.is_dropped() || self.is_unseen() => self.deep(),
+            (Round::Over, _) if !self.sizes.is_of_hosts() && (self.is_dropped() || self.is_unseen()) => {
+                self.deep()
+            }
             next => next,
         }
     }
@@ -116,7 +121,11 @@ impl Busy {
                 self.pace(packets * LONGER)
             }
             Round::Pace(_) if self.samples.pace().is_none() => self.deep(),
-            Round::Pace(_) => self.full(Round::Full, |plan| plan.full),
+            Round::Pace(_) if self.vantage == Vantage::Application => {
+                (Round::Sizes, Some(self.sending.smaller(BURST, BURSTS)))
+            }
+            Round::Sizes if self.sizes.is_of_hosts() => end,
+            Round::Pace(_) | Round::Sizes => self.full(Round::Full, |plan| plan.full),
             // They came in longer batches than bursts did.
             Round::Full if self.samples.batch > self.planned && !self.again => {
                 self.again = true;

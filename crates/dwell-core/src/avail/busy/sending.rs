@@ -12,6 +12,8 @@ use crate::unit::{Bytes, Nanos};
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     pub(super) size: Bytes,
+    /// No packet is smaller.
+    least: Bytes,
     chance: Indices,
     /// Packets so far.
     pub(super) packets: usize,
@@ -27,6 +29,7 @@ impl Sending {
     pub(super) fn new(config: &Config, facts: &PathFacts) -> Self {
         Self {
             size: facts.max_size,
+            least: facts.min_size,
             chance: Indices::new(config.seed),
             packets: 0,
             span: Nanos::ZERO,
@@ -48,6 +51,12 @@ impl Sending {
     /// `count` bursts of so many packets.
     pub(super) fn bursts(&mut self, packets: usize, count: usize) -> Vec<Departure> {
         self.departures(&Train::burst(self.size, packets), count, LEAST_PAUSE, LEAST_PAUSE)
+    }
+
+    /// `count` bursts of so many packets half as large.
+    pub(super) fn smaller(&mut self, packets: usize, count: usize) -> Vec<Departure> {
+        let train = Train::burst(Bytes(self.size.0 / 2).max(self.least), packets);
+        self.departures(&train, count, LEAST_PAUSE, LEAST_PAUSE)
     }
 
     /// One train of so many packets, `gap` apart.

@@ -132,7 +132,7 @@ impl Pathrate {
             return Some((best.middle(), best.low, best.high));
         }
         let spread = Spread::of(&self.long, OUTER_LONG)?;
-        Some((spread.mean, spread.mean - spread.deviation, spread.mean + spread.deviation))
+        Some((spread.mean, (spread.mean - spread.deviation).max(0.0), spread.mean + spread.deviation))
     }
 
     fn capacity(&self) -> Finding {

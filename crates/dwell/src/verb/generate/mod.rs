@@ -6,7 +6,7 @@ mod capture;
 use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::screen::print;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, Command, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -47,8 +47,9 @@ impl GenerateArgs {
         }
         match self.what {
             What::Man { folder } => {
-                std::fs::create_dir_all(&folder)?;
-                Ok(clap_mangen::generate_to(command, folder)?)
+                let fails = || format!("{}: cannot write the manual pages", folder.display());
+                std::fs::create_dir_all(&folder).with_context(fails)?;
+                clap_mangen::generate_to(command, &folder).with_context(fails)
             }
             What::Capture(capture) => capture.run(),
             What::Completions { shell } => {

@@ -182,7 +182,7 @@ fn up(file: &Path, output: &Output) -> Result<()> {
             "carriage": lab.carriage(),
         }))?;
     } else {
-        let mut text = format!("{} is up ({:?}); interrupt to end it\n", scenario.name, lab.carriage());
+        let mut text = format!("{} is up, on {}; interrupt to end it\n", scenario.name, lab.carriage());
         for (role, place) in &namespaces {
             let _ = writeln!(text, "  {role}: nsenter --net={place}");
         }

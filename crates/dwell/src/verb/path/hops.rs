@@ -102,12 +102,12 @@ pub(crate) fn bars(joined: &Joined) -> Bars {
         };
         // A router that is slow to answer makes the next one look nearer than itself.
         let (from, more) = (reached.min(took), (took - reached).max(0.0));
-        let extent = Extent::Value { value: more / 1e3, low: more / 1e3, high: more / 1e3 };
+        // The least that was seen: no less may be the way's own.
+        let extent = Extent::AtMost(more / 1e3);
         bars.push(Bar { name: name(hop), start: from / 1e3, extent });
         reached = reached.max(took);
     }
-    let whole = Extent::Value { value: reached / 1e3, low: reached / 1e3, high: reached / 1e3 };
-    let whole = Bar { name: "there and back".to_owned(), start: 0.0, extent: whole };
+    let whole = Bar { name: "there and back".to_owned(), start: 0.0, extent: Extent::AtMost(reached / 1e3) };
     Bars { bars, whole, axis: "Least round trip of the smallest probe, hop by hop" }
 }
 

@@ -3,6 +3,7 @@
 use super::source::Source;
 use super::{SectionsArgs, files};
 use crate::failure::bad_argument;
+use crate::spare::is_one;
 use crate::warehouse;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeSet;
@@ -28,7 +29,15 @@ impl Given {
         }
         let named: Vec<(String, PathBuf)> = args.files.iter().map(|given| named(given)).collect();
         let mut names = BTreeSet::new();
-        for (name, file) in &named {
+        for (place, (name, file)) in named.iter().enumerate() {
+            if let Some((other, _)) =
+                named[..place].iter().find(|(_, other)| other == file || is_one(other, file))
+            {
+                bail!(bad_argument(anyhow!(
+                    "{} is given as the capture of both {other} and {name}: each place has its own",
+                    file.display()
+                )));
+            }
             if file.as_os_str().is_empty() {
                 bail!(bad_argument(anyhow!("{name}= names no file")));
             }

@@ -1,5 +1,6 @@
 //! What is to be watched: an interface, or captures.
 
+use crate::spare::is_one;
 use anyhow::{Result, anyhow, bail};
 use dwell_net::interfaces;
 use std::path::{Path, PathBuf};
@@ -28,8 +29,10 @@ impl Given {
                 let there = interfaces.join(", ");
                 return Err(anyhow!("{name:?} is neither a file nor an interface; there are {there}"));
             }
-            if what[..place].contains(name) {
-                bail!("{name} is given twice");
+            let is_it = |other: &String| is_one(Path::new(name), Path::new(other));
+            if let Some(other) = what[..place].iter().find(|other| *other == name || is_it(other)) {
+                let as_well = if other == name { String::new() } else { format!(", as {other} as well") };
+                bail!("{name} is given twice{as_well}");
             }
         }
         Ok(Self::Files(what.iter().map(PathBuf::from).collect()))

@@ -68,11 +68,16 @@ pub(in crate::verb::eval) struct Original {
 }
 
 impl Original {
-    /// What is wrong with it, if anything is.
-    pub(super) fn problem(&self) -> Option<String> {
-        (self.found_mbps.is_empty() || self.truth_mbps <= 0.0).then(|| {
-            format!("originals: {}: needs a truth above 0 and at least one figure found", self.method)
-        })
+    /// What is wrong with it, if anything is, beside these methods.
+    pub(super) fn problem(&self, methods: &[String]) -> Option<String> {
+        let method = &self.method;
+        if !methods.contains(method) {
+            return Some(format!(
+                "originals: `{method}` is none of this block's methods, so nothing stands beside it"
+            ));
+        }
+        (self.found_mbps.is_empty() || self.truth_mbps <= 0.0)
+            .then(|| format!("originals: {method}: needs a truth above 0 and at least one figure found"))
     }
 
     /// Median size of its error, as a share of that truth.

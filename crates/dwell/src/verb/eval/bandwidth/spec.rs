@@ -52,7 +52,7 @@ impl Bandwidth {
         if self.continuous.is_some_and(|seconds| !(1..=3600).contains(&seconds)) {
             bail!("bandwidth: continuous: from 1 to 3600 seconds");
         }
-        if let Some(problem) = self.originals.iter().find_map(Original::problem) {
+        if let Some(problem) = self.originals.iter().find_map(|one| one.problem(&self.methods)) {
             bail!("bandwidth: {problem}");
         }
         let own = self.methods.iter().map(|name| Own::named(name).map_err(|why| anyhow!("bandwidth: {why}")));

@@ -186,6 +186,14 @@ impl Grid {
                 );
             }
         }
+        if grid.blocks.iter().all(|block| block.bandwidth.is_some())
+            && !(grid.methods.is_empty() && grid.quantities.is_empty())
+        {
+            return Err(bad_argument(anyhow!(
+                "{}: a [[method]] and `quantities` are of blocks that judge no bandwidth tools, and there is none",
+                file.display()
+            )));
+        }
         for published in &grid.published {
             if let Some(problem) = published.problem(&names) {
                 return Err(bad_argument(anyhow!(

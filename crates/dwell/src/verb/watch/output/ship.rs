@@ -130,7 +130,7 @@ impl Output for Shipping {
         let place = spool.display();
         eprintln!(
             "{} records of this probe are at {to}, {waiting} wait in {place}{}",
-            report.shipped,
+            report.shipped.saturating_sub(report.absurd),
             lost(&report)
         );
         Ok(())

@@ -267,7 +267,7 @@ impl Output for Exporter {
         self.note(last);
         if let Some(refusal) = &self.refusal {
             let (unsent, all) = (grouped(self.unsent.into()), counted(self.messages.into(), "message"));
-            eprintln!("of {all} with flows {unsent} did not reach {}: {refusal}", self.to);
+            eprintln!("of {all} with flows {unsent} at least did not reach {}: {refusal}", self.to);
         }
         Ok(())
     }
