@@ -142,7 +142,7 @@ impl Method for ShaperProbe {
         let gaps = (passed.len() - 1) as f64;
         self.pace = Some(last.came / gaps).filter(|pace| *pace > 0.0);
         self.lost = loss(observation);
-        self.arrived = Bytes(self.facts.max_size.0 * passed.len() as u64);
+        self.arrived = Bytes(self.facts.max_size.0.saturating_mul(passed.len() as u64));
         self.as_sent = self.lost == 0.0 && last.came < last.sent * FASTER;
         self.falls.extend(fall(&passed));
     }
