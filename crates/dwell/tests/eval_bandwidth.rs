@@ -129,6 +129,10 @@ fn mistakes_are_told_with_their_place() {
     );
     assert!(fails("continuous = 8", "tools = ['x.toml']", &[]).contains("`tools` are for the lab"));
     assert!(fails("found_mbps = [99.0]", "found_mbps = []", &[]).contains("at least one figure found"));
+    assert!(
+        fails("[{ method = 'spruce'", "[{ method = 'topp'", &[])
+            .contains("`topp` is none of this block's methods")
+    );
     fs::write(folder.path().join("diary"), "dear diary\n").expect("written");
     assert!(fails("runs = 2", "runs = 2", &["--beside", "diary"]).contains("is no file of rows"));
     let other =

@@ -251,9 +251,11 @@ fn what_cannot_be_is_told_on_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     captures(folder.path(), 1);
     fs::write(folder.path().join("none.pcap"), Capture::new().0).expect("a file");
+    fs::write(folder.path().join("void.pcap"), Capture::new().0).expect("a file");
+    fs::hard_link(folder.path().join("alpha.pcap"), folder.path().join("same.pcap")).expect("a link");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 12] = [
+    let cases: [(&[&str], i32, &str); 13] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
@@ -265,7 +267,8 @@ fn what_cannot_be_is_told_on_one_line() {
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),
         (&["sections", "--store", "http://127.0.0.1:1/x"], 2, "DWELL_CLICKHOUSE_USER is not set"),
         (&["sections", "--store", "empty"], 1, "no probe has sent anything yet"),
-        (&["sections", "a=none.pcap", "b=none.pcap"], 1, "no section could be measured"),
+        (&["sections", "a=none.pcap", "b=void.pcap"], 1, "no section could be measured"),
+        (&["sections", "alpha.pcap", "same.pcap"], 2, "is given as the capture of both alpha and same"),
     ];
     for (arguments, status, why) in cases {
         let output = dwell(folder.path(), arguments);

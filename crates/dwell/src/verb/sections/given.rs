@@ -30,14 +30,6 @@ impl Given {
         let named: Vec<(String, PathBuf)> = args.files.iter().map(|given| named(given)).collect();
         let mut names = BTreeSet::new();
         for (place, (name, file)) in named.iter().enumerate() {
-            if let Some((other, _)) =
-                named[..place].iter().find(|(_, other)| other == file || is_one(other, file))
-            {
-                bail!(bad_argument(anyhow!(
-                    "{} is given as the capture of both {other} and {name}: each place has its own",
-                    file.display()
-                )));
-            }
             if file.as_os_str().is_empty() {
                 bail!(bad_argument(anyhow!("{name}= names no file")));
             }
@@ -50,6 +42,14 @@ impl Given {
             if !names.insert(name) {
                 bail!(bad_argument(anyhow!(
                     "two places are called {name:?}; name this one otherwise: NAME={}",
+                    file.display()
+                )));
+            }
+            if let Some((other, _)) =
+                named[..place].iter().find(|(_, other)| other == file || is_one(other, file))
+            {
+                bail!(bad_argument(anyhow!(
+                    "{} is given as the capture of both {other} and {name}: each place has its own",
                     file.display()
                 )));
             }

@@ -52,11 +52,11 @@ impl Bandwidth {
         if self.continuous.is_some_and(|seconds| !(1..=3600).contains(&seconds)) {
             bail!("bandwidth: continuous: from 1 to 3600 seconds");
         }
+        let own = self.methods.iter().map(|name| Own::named(name).map_err(|why| anyhow!("bandwidth: {why}")));
+        self.own = own.collect::<Result<_>>()?;
         if let Some(problem) = self.originals.iter().find_map(|one| one.problem(&self.methods)) {
             bail!("bandwidth: {problem}");
         }
-        let own = self.methods.iter().map(|name| Own::named(name).map_err(|why| anyhow!("bandwidth: {why}")));
-        self.own = own.collect::<Result<_>>()?;
         if world == EvalWorld::Sim && self.own.contains(&Own::Tcp) {
             bail!("bandwidth: `{}` is the kernel's: it is for the lab", Own::Tcp.name());
         }
