@@ -1,7 +1,10 @@
 //! Histograms of round trips for Prometheus, by network, of bounded number: as a page, or in a file.
 
 mod file;
+mod label;
 mod page;
+
+pub(crate) use label::Label;
 
 use anyhow::Result;
 use dwell_core::Nanos;

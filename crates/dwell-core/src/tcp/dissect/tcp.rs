@@ -54,9 +54,8 @@ fn listed(bytes: &[u8], header: usize) -> Options {
             1 => rest,
             _ => {
                 // Either the capture ends here, which is told already, or the list is none.
-                let Some((value, behind)) =
-                    rest.first().and_then(|length| left.split_at_checked(usize::from(*length).max(2)))
-                else {
+                let length = rest.first().map(|length| usize::from(*length)).filter(|length| *length >= 2);
+                let Some((value, behind)) = length.and_then(|length| left.split_at_checked(length)) else {
                     break;
                 };
                 note(&mut options, *kind, &value[2..]);
@@ -88,6 +87,16 @@ fn timestamps(value: [u8; 4], echo: [u8; 4]) -> Timestamps {
 mod tests {
     use super::{listed, options};
     use proptest::prelude::*;
+
+    #[test]
+    fn what_follows_an_option_of_no_length_is_none() {
+        let stamps = [8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let with = |first: &[u8]| [&[0; 20], first, &stamps].concat();
+        assert!(listed(&with(&[1, 1]), 32).timestamps.is_some());
+        for length in [0, 1] {
+            assert_eq!(listed(&with(&[8, length]), 32).timestamps, None, "{length}");
+        }
+    }
 
     proptest! {
         /// What is told at once of the usual options is what their list tells.

@@ -94,6 +94,15 @@ impl Progress {
         settled
     }
 
+    /// A SYN/ACK with another number, where the one before it gave this half: of a single SYN either may be the answer.
+    pub(super) fn note_second_answer(&mut self, before: Half, at: Nanos) {
+        let since = self.syns.first().map(|syn| at - syn);
+        if since.is_some_and(|since| since < TIMEOUT) && !self.syns.is_repeated_by(at) {
+            self.server_half = before;
+            self.note_uncaused(at);
+        }
+    }
+
     /// A single SYN makes a server send one SYN/ACK within a time-out. If there is another, a SYN was not heard, and
     /// either may be the answer to the one that was.
     pub(super) fn note_uncaused(&mut self, at: Nanos) {

@@ -133,7 +133,9 @@ impl Tracker {
             }
             _ if is_over => self.answer_held(place, answer, take),
             Class::Stray | Class::Answered if progress.isn_server != answer.sequence => {
+                let before = progress.server_half;
                 progress.answered(answer);
+                progress.note_second_answer(before, answer.at);
                 self.touch(place, answer.at, class);
             }
             Class::Stray | Class::Answered if progress.is_copy(answer) => {

@@ -1,6 +1,6 @@
 //! Sections as histograms for Prometheus.
 
-use crate::prometheus::{Scraped, Shown, Spans};
+use crate::prometheus::{Label, Scraped, Shown, Spans};
 use anyhow::Result;
 use dwell_core::Nanos;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -10,8 +10,8 @@ use std::net::IpAddr;
 /// Which section a round trip is of, and which network its end, as with `--by prefix`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Stretch {
-    from: String,
-    to: String,
+    from: Label,
+    to: Label,
     network: String,
 }
 
@@ -33,7 +33,7 @@ impl Histograms {
     /// One more of the section between these two. Of a sum nothing is taken away: two clocks' mistakes, which make a short one negative,
     /// count as nothing.
     pub(super) fn add(&mut self, [from, to]: [&str; 2], network: IpAddr, time: Nanos) {
-        let of = |network| Stretch { from: from.to_owned(), to: to.to_owned(), network };
+        let of = |network| Stretch { from: from.into(), to: to.into(), network };
         self.spans.add(network, time.max(Nanos::ZERO), of);
     }
 

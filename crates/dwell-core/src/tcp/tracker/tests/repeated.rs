@@ -262,3 +262,13 @@ fn a_syn_ack_that_names_a_syn_not_seen_may_be_repeated_at_once() {
     let told = only(&[stamped(syn(0), 1_009, 0), answer(300), answer(500), stamped(ack(700), 1_010, 77)]);
     assert_eq!((told.client_half, told.server_half), (Half::Unknown, Half::Unknown));
 }
+
+#[test]
+fn of_two_answers_to_one_syn_within_a_time_out_nothing_tells_which_is_its_own() {
+    // A SYN that passed elsewhere made a server that keeps no state answer once more, by another number.
+    let other = |at: i64| Segment { sequence: syn_ack(at).sequence.wrapping_add(77_777), ..syn_ack(at) };
+    let third = Segment { acknowledgment: other(0).sequence.wrapping_add(1), ..ack(410_000) };
+    let told = only(&[syn(0), syn_ack(100_000), other(400_000), third]);
+    assert_eq!(told.server_half, one_of(100_000, 400_000));
+    assert_eq!((told.client_half, told.total.exact()), (exact(10_000), None));
+}

@@ -2,7 +2,7 @@
 
 use super::super::throughout::Figure;
 use super::Output;
-use crate::prometheus::{Scraped, Shown, Spans};
+use crate::prometheus::{Label, Scraped, Shown, Spans};
 use anyhow::Result;
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::RoundTrips;
@@ -16,24 +16,24 @@ use std::net::IpAddr;
 /// Which network a span is of; `other` beyond those that there is room for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Network {
-    probe: String,
+    probe: Label,
     network: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfQuality {
-    probe: String,
+    probe: Label,
     quality: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct AtProbe {
-    probe: String,
+    probe: Label,
 }
 
 /// What is counted.
 pub(super) struct Histograms {
-    probe: String,
+    probe: Label,
     handshakes: Family<OfQuality, Counter>,
     dropped: Family<AtProbe, Counter>,
     server: Spans<Network>,
@@ -74,7 +74,7 @@ impl Histograms {
         registry.register("handshakes", "TCP handshakes by their quality", handshakes.clone());
         registry.register("packets_dropped", "Packets that the kernel dropped before Dwell", dropped.clone());
         // Said also while there are none.
-        dropped.get_or_create(&AtProbe { probe: probe.to_owned() }).inc_by(0);
+        dropped.get_or_create(&AtProbe { probe: probe.into() }).inc_by(0);
         let server = Spans::registered(
             &mut registry,
             "server_half",
@@ -93,14 +93,14 @@ impl Histograms {
         let figures = Figure::ALL.into_iter().filter(|_| continuous).map(described);
         let throughout = figures.map(|[name, help]| Spans::registered(&mut registry, name, help)).collect();
         let shown = scraped.open(registry)?;
-        Ok(Self { probe: probe.to_owned(), handshakes, dropped, server, client, total, throughout, shown })
+        Ok(Self { probe: probe.into(), handshakes, dropped, server, client, total, throughout, shown })
     }
 }
 
 /// One more of a probe, if it is known.
-fn add(spans: &mut Spans<Network>, probe: &str, address: IpAddr, span: Option<Nanos>) {
+fn add(spans: &mut Spans<Network>, probe: &Label, address: IpAddr, span: Option<Nanos>) {
     if let Some(span) = span {
-        spans.add(address, span, |network| Network { probe: probe.to_owned(), network });
+        spans.add(address, span, |network| Network { probe: probe.clone(), network });
     }
 }
 
