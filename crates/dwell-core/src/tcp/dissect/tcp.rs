@@ -53,7 +53,7 @@ fn listed(bytes: &[u8], header: usize) -> Options {
             0 => break,
             1 => rest,
             _ => {
-                // Either the capture ends here, which is told already, or the list is none.
+                // Either the capture ends here, which is told already, or the list is none: hosts read no further (Linux: "silly options").
                 let length = rest.first().map(|length| usize::from(*length)).filter(|length| *length >= 2);
                 let Some((value, behind)) = length.and_then(|length| left.split_at_checked(length)) else {
                     break;
