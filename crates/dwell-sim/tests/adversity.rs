@@ -393,6 +393,27 @@ fn a_slow_program_is_not_taken_for_the_tight_link() {
     }
 }
 
+/// A program that is quick to read what waits is no slow one, though a NIC's batches come at its pace, whatever their packets' size.
+#[test]
+fn a_quick_program_behind_a_nic_still_tells_of_the_link() {
+    for (rate, nic) in [("100 Mb/s", "{ hold = { period = '250 us' } }"), ("1 Gb/s", "'none'")] {
+        for seed in 1..4 {
+            let text = format!(
+                "name = 'quick'\n[destination]\nkernel_stamps = false\nnic = {nic}\n[[links]]\nrate = '10 Gb/s'\n\
+                 [[links]]\nrate = '{rate}'\n[[links.cross]]\nkind = 'poisson'\nload = 0.5\n"
+            );
+            let path = Scenario::parse("quick.toml", &text).unwrap();
+            let mut busy = Busy::new(Default::default(), &SimPath::new(&path, seed).facts());
+            let (told, _) = report(&mut busy, &mut SimPath::new(&path, seed));
+            assert_ne!(
+                told.verdict.map(|verdict| verdict.limit),
+                Some(Limit::HostLimited),
+                "{rate} {nic}, {seed}"
+            );
+        }
+    }
+}
+
 /// Whether a slower link stands before the policer or behind it, what it held lies within what is told.
 #[test]
 fn a_policers_depth_holds_wherever_the_slower_link_stands() {

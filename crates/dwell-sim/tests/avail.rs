@@ -181,6 +181,16 @@ fn spruce_below_zero_keeps_an_upper_end() {
 }
 
 #[test]
+fn spruce_tells_nothing_where_pairs_contradict_its_capacity() {
+    // Told of 1 Gb/s, on an idle link of 100 Mb/s: nothing between that and nothing would be a bound.
+    let scenario = loaded("poisson", 0, 1526);
+    let wrong = PathFacts { narrow_link: Some(BitRate::from_mbps(1_000)), ..facts(&scenario) };
+    let (report, _) = measured(&mut Spruce::new(Default::default(), &wrong), &scenario, 1);
+    let finding = report.finding(Quantity::AvailableBandwidth);
+    assert!(matches!(finding, Finding::Unmeasurable { .. }), "{report:?}");
+}
+
+#[test]
 fn abing_fails_where_packets_come_faster_than_the_tight_link() {
     // Right where nothing is in the way; and papers/004, section 5: it fails below 60 % free.
     near(centre(&loaded("poisson", 1, 1526), |facts| Abing::new(Default::default(), facts)), 99.0, 3.0);

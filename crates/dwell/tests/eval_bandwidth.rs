@@ -133,6 +133,8 @@ fn mistakes_are_told_with_their_place() {
         fails("[{ method = 'spruce'", "[{ method = 'topp'", &[])
             .contains("`topp` is none of this block's methods")
     );
+    let of_none = fails("runs = 2\n", "runs = 2\nquantities = ['application_stage']\n", &[]);
+    assert!(of_none.contains("and there is none"), "{of_none}");
     fs::write(folder.path().join("diary"), "dear diary\n").expect("written");
     assert!(fails("runs = 2", "runs = 2", &["--beside", "diary"]).contains("is no file of rows"));
     let other =

@@ -169,11 +169,7 @@ impl Method for Pathload {
             self.left.clear();
             if let Some(search) = &mut self.search {
                 search.learn(left.unwrap_or(self.rate), verdict);
-                // Where slower streams are too fast already, that is all the same; where these went now as above what is free, now as
-                // below, the sender's rate is as good as any that is too much.
-                if let (Some(left), Verdict::Grey, None) = (left, verdict, search.full) {
-                    search.full = Some(left.max(search.grey.map_or(0.0, |(_, high)| high)));
-                }
+                // Where slower streams are too fast already, that is all the same.
                 self.fastest = left.filter(|_| search.full.is_none());
                 self.next_rate = search.next().filter(|_| self.fastest.is_none());
             }

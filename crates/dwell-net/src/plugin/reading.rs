@@ -109,6 +109,17 @@ mod tests {
     use super::super::Plugin;
 
     #[test]
+    fn a_figure_outside_of_its_own_range_is_none() {
+        let plugin = "name = 'p'\nabout = 'a'\npackage = 'none'\ntime_limit_seconds = 2\n[client]\nat = 'source'\ncommand = ['true']\n\
+             [value]\nquantity = 'available-bandwidth'\nregex = '(?<low>[0-9]+) (?<value>[0-9]+) (?<high>[0-9]+)'\nunit = 'Mb/s'\n";
+        let value = Plugin::parse("p.toml", plugin).unwrap().value;
+        assert_eq!(value.read("3 4 5").unwrap().range, Some((3e6, 5e6)));
+        for garbage in ["3 90 5", "3 2 5"] {
+            assert!(value.read(garbage).unwrap_err().contains("outside of its own range"), "{garbage}");
+        }
+    }
+
+    #[test]
     fn a_figure_that_no_path_has_is_none() {
         let plugin = "name = 'p'\nabout = 'a'\npackage = 'none'\ntime_limit_seconds = 2\n[client]\nat = 'source'\ncommand = ['true']\n\
              [value]\nquantity = 'available-bandwidth'\nregex = 'bw=(?<value>[-+0-9.a-z]+)'\nunit = 'Mb/s'\n";

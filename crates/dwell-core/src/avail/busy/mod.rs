@@ -153,7 +153,10 @@ impl Method for Busy {
             self.vantage = Vantage::Application;
         }
         if let (Round::Pace(_) | Round::Sizes, Some((size, _))) = (self.round, shape(observation)) {
-            passed.windows(2).for_each(|two| self.sizes.see(size, two[1].came - two[0].came));
+            // Of each burst as a whole: what a NIC hands over at once comes at the program's pace, whatever its size.
+            let gaps = passed.len().saturating_sub(1);
+            let each = passed.last().map_or(0.0, |last| last.came) / gaps.max(1) as f64;
+            (0..gaps).for_each(|_| self.sizes.see(size, each));
         }
         if self.round == Round::Sizes {
             return;

@@ -5,6 +5,7 @@ use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::bucket::{At, Bucket};
+use crate::limit::by_size::BySize;
 use crate::report::Vantage;
 use crate::train::Departure;
 use crate::unit::Nanos;
@@ -121,8 +122,9 @@ impl Busy {
                 self.pace(packets * LONGER)
             }
             Round::Pace(_) if self.samples.pace().is_none() => self.deep(),
-            Round::Pace(_) if self.vantage == Vantage::Application => {
-                (Round::Sizes, Some(self.sending.smaller(BURST, BURSTS)))
+            Round::Pace(packets) if self.vantage == Vantage::Application => {
+                // As long in time: they are to span as many batches.
+                (Round::Sizes, Some(self.sending.smaller(2 * packets.max(BURST), BURSTS)))
             }
             Round::Sizes if self.sizes.is_of_hosts() => end,
             Round::Pace(_) | Round::Sizes => self.full(Round::Full, |plan| plan.full),
@@ -238,6 +240,7 @@ impl Busy {
 
     fn pace(&mut self, packets: usize) -> (Round, Option<Vec<Departure>>) {
         self.samples.burst_anew();
+        self.sizes = BySize::default();
         (Round::Pace(packets), Some(self.sending.bursts(packets, BURSTS)))
     }
 
