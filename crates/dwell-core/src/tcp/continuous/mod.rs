@@ -43,6 +43,7 @@ impl Default for FlowLimits {
 #[derive(Debug)]
 pub struct Continuous {
     flows: Flows<Connection>,
+    unproven: u64,
 }
 
 /// A TCP connection.
@@ -62,13 +63,19 @@ impl Continuous {
     /// One that has seen nothing.
     #[must_use]
     pub fn new(limits: FlowLimits) -> Self {
-        Self { flows: Flows::new(limits.flows, limits.patience) }
+        Self { flows: Flows::new(limits.flows, limits.patience), unproven: 0 }
     }
 
     /// How many flows had to give way to others.
     #[must_use]
     pub const fn forgotten(&self) -> u64 {
         self.flows.forgotten()
+    }
+
+    /// How many acknowledgments told nothing, as what they answer may have been sent before the connection was seen.
+    #[must_use]
+    pub const fn unproven(&self) -> u64 {
+        self.unproven
     }
 
     /// Shows a segment of this flow.
@@ -87,10 +94,14 @@ impl Continuous {
             *segment;
         let Kept { state: connection, is_first, mut beside } = self.flows.of(flow, from, to, at);
         let is_answer = flags.has(TcpFlags::ACK);
-        if flags.has(TcpFlags::RST) || flags.has(TcpFlags::SYN) && !is_answer {
+        let (is_syn, stamp) = (flags.has(TcpFlags::SYN), options.timestamps.map(|stamps| stamps.value));
+        let after_syn = sequence.wrapping_add(1).wrapping_add(payload);
+        // What is sent again changes nothing.
+        let begins = is_syn && !connection.sent[usize::from(!is_first)].begins(after_syn);
+        if flags.has(TcpFlags::RST) || begins && !is_answer {
             *connection = Connection::default();
         }
-        if flags.has(TcpFlags::SYN) {
+        if is_syn {
             connection.first_opened = Some(is_first != is_answer);
         }
         let end = connection.first_opened.map(|first| End::of(first == is_first));
@@ -103,19 +114,25 @@ impl Continuous {
                     take(sample, &mut beside);
                 }
             };
-            tell(others.acknowledged(acknowledgment), By::Acknowledgment);
-            if let Some(stamps) = options.timestamps {
-                tell(others.echoed(stamps.echo), By::Timestamps);
-            }
+            let answered = others.acknowledged(at, acknowledgment);
+            let echoed = options.timestamps.and_then(|stamps| others.echoed(stamps.echo));
+            // What may have been sent before it was seen is answered surely where its own time stamp is echoed.
+            let is_proven = others.is_seen() || answered == echoed;
+            self.unproven += u64::from(answered.is_some() && !is_proven);
+            tell(answered.filter(|_| is_proven), By::Acknowledgment);
+            tell(echoed, By::Timestamps);
             if payload > 0 {
                 tell(others.replied(acknowledgment), By::Response);
             }
         }
-        let (is_syn, stamp) = (flags.has(TcpFlags::SYN), options.timestamps.map(|stamps| stamps.value));
         let length = payload.saturating_add(u32::from(flags.has(TcpFlags::FIN)));
-        if is_syn {
-            own.begin(sequence.wrapping_add(1).wrapping_add(payload), stamp);
-        } else if length > 0 && !flags.has(TcpFlags::RST) {
+        if begins {
+            own.begin(after_syn, stamp);
+            if is_answer && others.is_opened_by(acknowledgment) {
+                own.opened();
+                others.opened();
+            }
+        } else if length > 0 && !is_syn && !flags.has(TcpFlags::RST) {
             own.send(at, sequence, length, stamp, payload > 0);
         } else if let Some(stamp) = stamp {
             // A pure ACK asks for nothing: its stamp is echoed when the other end happens to send something, and an

@@ -66,34 +66,70 @@ enum Asked {
     Twice,
 }
 
+/// Whether what seems new may have been sent before anything of this end was seen.
+///
+/// An acknowledgment does not end that: a sender that goes back sends all again that was under way, however much it is, and
+/// the answers to what it had sent before arrive soon after each.
+#[derive(Copy, Clone, Debug, Default)]
+enum Beginning {
+    /// It may.
+    #[default]
+    Unseen,
+    /// It may; and since then all that was seen of it is acknowledged, and it has sent nothing.
+    Settled(Nanos),
+    /// Not since the handshake, or a rest in which whatever had been under way would have been sent again. What it asks is
+    /// known then too.
+    Seen(Asked),
+}
+
 /// What one end has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
     /// After the last byte that it has sent; `None` before its first.
     next: Option<u32>,
-    /// Its beginning was not seen: before this is acknowledged, what seems new may be a repetition.
-    doubtful: Option<u32>,
+    beginning: Beginning,
     newest_stamp: Option<u32>,
     bytes: Queue,
     stamps: Queue,
-    asked: Asked,
 }
 
 impl Sent {
-    /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it.
+    /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it. Anybody can forge one, and an old
+    /// one may come late: what follows is known to be new once it is [answered](Self::opened).
     pub(super) fn begin(&mut self, next: u32, stamp: Option<u32>) {
         *self = Self { next: Some(next), newest_stamp: stamp, ..Self::default() };
+    }
+
+    /// Whether it begins here already, and has sent nothing since.
+    pub(super) fn begins(&self, next: u32) -> bool {
+        self.next == Some(next)
+    }
+
+    /// Whether a SYN/ACK with this acknowledgment answers its SYN. What that brought may have been refused.
+    pub(super) fn is_opened_by(&self, acknowledgment: u32) -> bool {
+        self.next.is_some_and(|next| next.wrapping_sub(acknowledgment) <= u32::from(u16::MAX))
+    }
+
+    /// Its SYN is answered, or answers one: all that it sends from here is seen.
+    pub(super) const fn opened(&mut self) {
+        self.beginning = Beginning::Seen(Asked::Nothing);
+    }
+
+    /// Whether what seems new is.
+    #[inline]
+    pub(super) const fn is_seen(&self) -> bool {
+        matches!(self.beginning, Beginning::Seen(_))
     }
 
     /// Something that is to be acknowledged: `length` sequence numbers.
     pub(super) fn send(&mut self, at: Nanos, sequence: u32, length: u32, stamp: Option<u32>, is_data: bool) {
         let end = sequence.wrapping_add(length);
-        let seems_new = self.next.is_none_or(|next| !is_newer(next, sequence));
-        if self.next.is_none() {
-            self.doubtful = Some(end);
+        if let Beginning::Settled(since) = self.beginning {
+            let is_rested = at - since >= LOST && self.next == Some(sequence);
+            self.beginning = if is_rested { Beginning::Seen(Asked::Nothing) } else { Beginning::Unseen };
         }
-        let is_new = seems_new && self.doubtful.is_none();
-        if is_new {
+        let seems_new = self.next.is_none_or(|next| !is_newer(next, sequence));
+        if seems_new {
             self.bytes.push(end, at);
         } else {
             // Sent again, or out of order: which one is acknowledged will not be known (Karn).
@@ -102,9 +138,9 @@ impl Sent {
         if self.next.is_none_or(|next| is_newer(end, next)) {
             self.next = Some(end);
         }
-        if is_data {
-            let is_once = is_new && !matches!(self.asked, Asked::Twice);
-            self.asked = if is_once { Asked::At(at) } else { Asked::Twice };
+        if is_data && let Beginning::Seen(asked) = &mut self.beginning {
+            let is_once = seems_new && !matches!(asked, Asked::Twice);
+            *asked = if is_once { Asked::At(at) } else { Asked::Twice };
         }
         if let Some(stamp) = stamp
             && self.is_first_of(stamp)
@@ -124,10 +160,10 @@ impl Sent {
         is_newest && is_known
     }
 
-    /// When that was sent which this acknowledgment answers.
-    pub(super) fn acknowledged(&mut self, acknowledgment: u32) -> Option<Nanos> {
-        if self.doubtful.is_some_and(|doubtful| !is_newer(doubtful, acknowledgment)) {
-            self.doubtful = None;
+    /// When that was sent, so far as was [seen](Self::is_seen), which this acknowledgment answers.
+    pub(super) fn acknowledged(&mut self, at: Nanos, acknowledgment: u32) -> Option<Nanos> {
+        if matches!(self.beginning, Beginning::Unseen) && self.next == Some(acknowledgment) {
+            self.beginning = Beginning::Settled(at);
         }
         self.bytes.answer(acknowledgment)
     }
@@ -139,7 +175,8 @@ impl Sent {
 
     /// When the last byte of a request was sent to which data with this acknowledgment is the reply.
     pub(super) fn replied(&mut self, acknowledgment: u32) -> Option<Nanos> {
-        match std::mem::take(&mut self.asked) {
+        let Beginning::Seen(asked) = &mut self.beginning else { return None };
+        match std::mem::take(asked) {
             Asked::At(at) if self.next == Some(acknowledgment) => Some(at),
             _ => None,
         }

@@ -41,8 +41,8 @@ fn stamped(segment: Segment, value: u32, echo: u32) -> Segment {
     Segment { options, ..segment }
 }
 
-/// The SYN before this first segment of an end.
-fn syn_before(first: &Segment) -> Segment {
+/// The SYN, or the SYN/ACK, before this first segment of an end, whose other end begins at this number.
+fn syn_before(first: &Segment, others: u32) -> Segment {
     let is_answer = first.from == server();
     let flags = if is_answer { TcpFlags::SYN.with(TcpFlags::ACK) } else { TcpFlags::SYN };
     let stamp = first.options.timestamps.map(|stamps| stamps.value.wrapping_sub(1));
@@ -51,7 +51,7 @@ fn syn_before(first: &Segment) -> Segment {
     Segment {
         flags,
         sequence: first.sequence.wrapping_sub(1),
-        acknowledgment: 0,
+        acknowledgment: others,
         payload: 0,
         options,
         ..*first
@@ -60,9 +60,10 @@ fn syn_before(first: &Segment) -> Segment {
 
 /// What is told by `by` of a connection that begins before these: to whom, and microseconds.
 fn told(segments: &[Segment], by: By) -> Vec<(Endpoint, i64)> {
-    let first = |end| segments.iter().find(|segment| segment.from == end).map(syn_before);
-    let opening = [client(), server()].into_iter().filter_map(first);
-    told_of(&opening.chain(segments.iter().copied()).collect::<Vec<_>>(), by)
+    let first = |end| segments.iter().find(|segment| segment.from == end).expect("both ends send");
+    let (asks, answers) = (first(client()), first(server()));
+    let opening = [syn_before(asks, 0), syn_before(answers, asks.sequence)];
+    told_of(&opening.into_iter().chain(segments.iter().copied()).collect::<Vec<_>>(), by)
 }
 
 /// The same of these alone.
@@ -162,25 +163,69 @@ fn a_request_of_which_something_was_sent_twice_has_no_response_time() {
     );
 }
 
+/// Of two segments that passed 300 ms before, the repetitions, and the acknowledgments of what was sent at first.
+fn gone_back(from: i64) -> [Segment; 4] {
+    [
+        sent(from, 1_000, 51, 1_000),
+        back(sent(from + 1_000, 51, 2_000, 0)),
+        sent(from + 2_000, 2_000, 51, 1_000),
+        back(sent(from + 3_000, 51, 3_000, 0)),
+    ]
+}
+
 #[test]
 fn what_is_seen_first_of_a_connection_that_was_there_may_be_a_repetition() {
-    let segments = [
-        // Of either end the second is waited for, once the first is acknowledged.
-        sent(0, 1, 1, 100),
-        sent(10, 101, 1, 100),
-        back(sent(1_000, 1, 201, 50)),
-        sent(2_000, 201, 51, 100),
-        back(sent(2_300, 51, 301, 50)),
-        sent(2_450, 301, 101, 0),
+    let next = |from| [sent(from, 3_000, 51, 100), back(sent(from + 300, 51, 3_100, 50))];
+    assert_eq!(told_of(&[&gone_back(0)[..], &next(9_000)].concat(), By::Acknowledgment), []);
+    // What is under way would have been sent again within ten seconds of the last answer.
+    let rested = |rest: i64| {
+        let segments = [&gone_back(0)[..], &next(3_000 + rest)].concat();
+        (told_of(&segments, By::Acknowledgment), told_of(&segments, By::Response))
+    };
+    assert_eq!(rested(9_999_999), (vec![], vec![]));
+    assert_eq!(rested(10_000_000), (vec![(server(), 300)], vec![(server(), 300)]));
+    // Its end is not what was seen of it.
+    let beyond = [back(sent(4_000, 51, 4_000, 0)), sent(11_000_000, 4_000, 51, 100)];
+    let answer = [back(sent(11_000_300, 51, 4_100, 0))];
+    assert_eq!(told_of(&[&gone_back(0)[..], &beyond, &answer].concat(), By::Acknowledgment), []);
+    // An echo of a time stamp proves which one is acknowledged, and no more than that one.
+    let proven = [
+        stamped(sent(0, 1, 1, 100), 7, 5),
+        stamped(back(sent(300, 1, 101, 0)), 5, 7),
+        stamped(sent(1_000, 101, 1, 100), 8, 5),
+        stamped(back(sent(1_300, 1, 201, 0)), 6, 8),
+        stamped(sent(2_000, 201, 1, 100), 9, 6),
+        stamped(back(sent(2_001, 1, 301, 0)), 6, 8),
     ];
-    assert_eq!(told_of(&segments, By::Acknowledgment), [(server(), 300), (client(), 150)]);
-    assert_eq!(told_of(&segments, By::Response), [(server(), 300)]);
+    assert_eq!(told_of(&proven, By::Acknowledgment), [(server(), 300)]);
     // Its time stamp may have been on something before.
     let stamped = [(0, 7, 5), (1, 5, 7), (2, 8, 5), (3, 6, 8)].map(|(n, value, echo)| {
         let segment = sent(n * 300, 1, 1, 100);
         stamped(if n % 2 == 0 { segment } else { back(segment) }, value, echo)
     });
     assert_eq!(told_of(&stamped, By::Timestamps), [(server(), 300)]);
+}
+
+#[test]
+fn what_was_sent_before_a_syn_that_nobody_answers_may_be_sent_again() {
+    let syn = |at, sequence| Segment { flags: TcpFlags::SYN, ..sent(at, sequence, 0, 0) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(300, 50, 1_000, 0)) };
+    let before = [syn(0, 999), answer, sent(400, 1_000, 51, 1_000), sent(1_400, 2_000, 51, 1_000)];
+    let reset = Segment { flags: TcpFlags::RST, ..back(sent(2_000, 99, 0, 0)) };
+    // One of another number, the first one late, an answer of it alone, and an RST that nobody heeds.
+    for between in [syn(2_000, 123), syn(2_000, 999), Segment { at: Nanos::from_millis(2), ..answer }, reset]
+    {
+        let segments = [&before[..], &[between], &gone_back(300_000)].concat();
+        assert_eq!(told_of(&segments, By::Acknowledgment), [], "{between:?}");
+    }
+    // The SYN once more before anything else, as when its answer is lost, and the answer once more.
+    let again = [syn(0, 999), answer, syn(1_000_000, 999), Segment { at: Nanos::from_secs(1), ..answer }];
+    let segments = [&again[..], &gone_back(2_000_000)].concat();
+    assert_eq!(told_of(&segments, By::Acknowledgment), [(server(), 1_000); 2]);
+    // Another connection of the same ports.
+    let answer = Segment { acknowledgment: 8_000, sequence: 99, at: Nanos::from_millis(10), ..answer };
+    let next = [syn(9_000, 7_999), answer, sent(11_000, 8_000, 100, 10), back(sent(11_200, 100, 8_010, 0))];
+    assert_eq!(told_of(&[&before[..], &next].concat(), By::Acknowledgment), [(server(), 200)]);
 }
 
 #[test]
@@ -242,4 +287,11 @@ fn memory_is_what_the_limits_say() {
     let tcp = size_of::<[Option<flows::Flow<Connection>>; 4]>() / 4;
     let quic = size_of::<[Option<flows::Flow<quic::Connection>>; 4]>() / 4;
     assert!(tcp < 512 && quic < 512, "{tcp} {quic}");
+}
+
+#[test]
+fn what_is_withheld_is_counted() {
+    let mut continuous = Continuous::new(FlowLimits::default());
+    gone_back(0).iter().for_each(|segment| continuous.see(FLOW, segment, &mut |sample| panic!("{sample:?}")));
+    assert_eq!(continuous.unproven(), 2);
 }

@@ -24,6 +24,8 @@ pub struct Samples {
     pub samples: u64,
     /// Flows that were forgotten for others, TCP's and QUIC's, though they were not silent for long.
     pub forgotten_flows: u64,
+    /// TCP's acknowledgments that told nothing: what they answer may have been sent before its connection was seen.
+    pub unproven: u64,
 }
 
 impl Throughout {
@@ -131,7 +133,7 @@ impl Throughout {
     #[must_use]
     pub const fn samples(&self) -> Samples {
         let forgotten_flows = self.tcp.forgotten() + self.quic.forgotten();
-        Samples { samples: self.samples, forgotten_flows }
+        Samples { samples: self.samples, forgotten_flows, unproven: self.tcp.unproven() }
     }
 }
 
@@ -192,6 +194,15 @@ mod tests {
                 options: Options::default(),
             };
             let syn = Segment { flags: TcpFlags::SYN, sequence: self.sequence - 1, payload: 0, ..data };
+            let opened = Segment {
+                from: data.to,
+                to: data.from,
+                flags: TcpFlags::SYN.with(TcpFlags::ACK),
+                sequence: 8,
+                acknowledgment: self.sequence,
+                payload: 0,
+                ..data
+            };
             let (sequence, acknowledgment) = (9, self.sequence + 1);
             let answer = Segment {
                 at: Nanos::from_millis(at_ms),
@@ -202,7 +213,7 @@ mod tests {
                 payload: 0,
                 ..data
             };
-            [syn, data, answer].iter().for_each(|segment| self.throughout.see(FlowHash(7), segment));
+            [syn, opened, data, answer].iter().for_each(|segment| self.throughout.see(FlowHash(7), segment));
         }
 
         fn told(&mut self) -> Vec<(i64, u16, Half, i64, u64)> {
@@ -234,7 +245,7 @@ mod tests {
         assert_eq!(trips.told(), [(2_000, 7, exact(99), 99, 1)]);
         trips.throughout.end();
         assert_eq!(trips.told(), []);
-        assert_eq!(trips.throughout.samples(), Samples { samples: 5, forgotten_flows: 0 });
+        assert_eq!(trips.throughout.samples(), Samples { samples: 5, forgotten_flows: 0, unproven: 0 });
     }
 
     #[test]
@@ -251,7 +262,7 @@ mod tests {
             told,
             [one(0, 20), one(0, 30), one(1, 30), one(2, 30), one(3, 30), one(4, 30), one(5, 30)]
         );
-        assert_eq!(trips.throughout.samples(), Samples { samples: 7, forgotten_flows: 3 });
+        assert_eq!(trips.throughout.samples(), Samples { samples: 7, forgotten_flows: 3, unproven: 0 });
     }
 
     #[test]
@@ -267,7 +278,10 @@ mod tests {
         early.extend(trips.told());
         early.sort_unstable_by_key(|told| told.1);
         assert!(early.iter().map(|told| told.1).eq(0..10_000));
-        assert_eq!(trips.throughout.samples(), Samples { samples: 10_000, forgotten_flows: 9_996 });
+        assert_eq!(
+            trips.throughout.samples(),
+            Samples { samples: 10_000, forgotten_flows: 9_996, unproven: 0 }
+        );
     }
 
     #[test]

@@ -141,8 +141,15 @@ fn samples(seen: &[Seen]) -> Option<String> {
     let all: Vec<Samples> = seen.iter().filter_map(|seen| seen.samples).collect();
     let sum = |of: fn(&Samples) -> u64, what| counted(all.iter().map(of).sum(), what);
     (!all.is_empty()).then(|| {
+        let unproven = match all.iter().map(|all| all.unproven).sum() {
+            0 => String::new(),
+            count => format!(
+                "; {} withheld, of data that may have been sent before its connection was seen",
+                counted(count, "acknowledgment")
+            ),
+        };
         format!(
-            "{}; {} forgotten for others",
+            "{}; {} forgotten for others{unproven}",
             sum(|all| all.samples, "sample"),
             sum(|all| all.forgotten_flows, "flow")
         )
