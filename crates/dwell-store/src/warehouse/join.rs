@@ -1,56 +1,162 @@
-//! The one statement that joins, for every back end.
+//! The join, for every back end.
 
-use super::Span;
+use super::parts::Work;
 use super::row::{FLAGS, MARKS, ends, sight};
+use super::{Span, WarehouseError};
 use dwell_core::Nanos;
-use dwell_core::tcp::section::{Connection, Sight};
+use dwell_core::tcp::section::{Connection, Ends, Sight};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 
 /// The columns that it reads.
 pub(super) const READ: &str = "key, isn_key, probe, ends, first_at, marks, flags, server_ns, client_ns";
 
 /// Probes' clocks may differ by so much, and a connection is still whole at the edge of a span.
-const SLACK: Nanos = Nanos::from_secs(600);
+pub(super) const SLACK: Nanos = Nanos::from_secs(600);
 
 /// Columns of the join for each probe.
 pub(super) const EACH: usize = 2;
 
-/// The join of what these probes saw: a row for each connection, in it, after the ends and the first instant, two
-/// columns for each probe: a half of the round trip above its marks or flags, because what a maximum costs is what a row
-/// costs. A probe that saw nothing has zeros. A record that is there twice counts once, because a maximum does not mind.
-///
-/// `which`: of the table these rows only, a condition that ends in AND.
-pub(super) fn statement(table: &str, which: &str, probes: &[String], span: Span) -> String {
-    let mut text = String::from("SELECT max(ends), min(first_at)");
-    for probe in probes {
-        for (time, above, below) in [("server_ns", MARKS, "marks"), ("client_ns", FLAGS, "flags")] {
-            let _ = write!(text, ", max((probe = '{probe}') * (({time} + 1) * {above} + {below}))");
-        }
-    }
-    let (from, until) = ((span.from - SLACK).0.max(-i64::MAX), (span.until + SLACK).0);
-    let _ =
-        write!(text, " FROM {table} WHERE {which}isn_key <> 0 AND first_at >= {from} AND first_at < {until}");
-    if let Some((first, more)) = probes.split_first() {
-        let _ = write!(text, " AND probe IN ('{first}'");
-        more.iter().for_each(|probe| {
-            let _ = write!(text, ", '{probe}'");
-        });
-        text.push(')');
-    }
-    text.push_str(" GROUP BY key");
-    text
+/// Connections of which a probe has several records are asked for so many at once: no server reads statements of any length.
+const SEVERAL: usize = 8_192;
+
+/// What is joined.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Asked<'a> {
+    /// The table, or what stands for it.
+    pub(super) table: &'a str,
+    /// Of that these rows only, a condition that ends in AND.
+    pub(super) which: &'a str,
+    /// What these saw.
+    pub(super) probes: &'a [String],
+    /// When the connections begin.
+    pub(super) span: Span,
+    /// When their records may.
+    pub(super) reach: Span,
 }
 
-/// A connection out of a row of the join; `None` when it holds what no version of ours wrote.
-pub(super) fn connection(
-    packed: &[u8],
+/// A row of the join.
+pub(super) struct Row<'a> {
+    pub(super) key: i64,
+    pub(super) ends: &'a [u8],
+    pub(super) first_at: i64,
+    /// How many records it is made of.
+    pub(super) records: i64,
+    pub(super) columns: &'a [[i64; EACH]],
+}
+
+/// Takes a row; `None` when it holds what no version of ours wrote.
+pub(super) type See<'a> = dyn FnMut(&Row<'_>) -> Option<ControlFlow<()>> + 'a;
+
+impl Asked<'_> {
+    /// Joins, with `each` to show the rows of a statement, and gives what it finds.
+    pub(super) fn join(
+        &self,
+        each: &dyn Fn(&str, &mut See<'_>) -> Result<(), WarehouseError>,
+        work: &mut Work<'_>,
+    ) -> Result<(), WarehouseError> {
+        let (mut several, mut is_over) = (Vec::new(), false);
+        let mut see = |row: &Row<'_>| {
+            if !self.span.holds(Nanos(row.first_at)) {
+                return Some(ControlFlow::Continue(()));
+            }
+            let connection = row.connection()?;
+            if row.records != connection.sights.len() as i64 {
+                several.push(row.key);
+                return Some(ControlFlow::Continue(()));
+            }
+            let goes_on = work.give(connection);
+            is_over = goes_on.is_break();
+            Some(goes_on)
+        };
+        each(&self.statement("", "key"), &mut see)?;
+        for keys in several.chunks(SEVERAL) {
+            if is_over {
+                break;
+            }
+            let mut records = Vec::new();
+            let mut see = |row: &Row<'_>| {
+                records.push(Record::of(row)?);
+                Some(ControlFlow::Continue(()))
+            };
+            let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
+            let of_these = format!("key IN ({}) AND ", keys.join(", "));
+            let alone = "key, probe, first_at, server_ns, client_ns, marks, flags";
+            each(&self.statement(&of_these, alone), &mut see)?;
+            is_over = earliest(records).into_iter().any(|connection| work.give(connection).is_break());
+        }
+        Ok(())
+    }
+
+    /// A row for each group, in it, after the key, the ends, the first instant and how many records it is made of, two
+    /// columns for each probe: a half of the round trip above its marks or flags, because what a maximum costs is what a
+    /// row costs. A probe that saw nothing has zeros. Of a probe's records that differ the maxima mix the halves: such
+    /// connections are asked for again, record by record.
+    fn statement(&self, of_these: &str, group: &str) -> String {
+        let mut text = String::from("SELECT max(key), max(ends), min(first_at), count(*)");
+        for probe in self.probes {
+            for (time, above, below) in [("server_ns", MARKS, "marks"), ("client_ns", FLAGS, "flags")] {
+                let _ = write!(text, ", max((probe = '{probe}') * (({time} + 1) * {above} + {below}))");
+            }
+        }
+        let (from, until) = (self.reach.from.0.max(-i64::MAX), self.reach.until.0);
+        let _ = write!(
+            text,
+            " FROM {} WHERE {}{of_these}isn_key <> 0 AND first_at >= {from} AND first_at < {until}",
+            self.table, self.which
+        );
+        if let Some((first, more)) = self.probes.split_first() {
+            let _ = write!(text, " AND probe IN ('{first}'");
+            more.iter().for_each(|probe| {
+                let _ = write!(text, ", '{probe}'");
+            });
+            text.push(')');
+        }
+        text + " GROUP BY " + group
+    }
+}
+
+impl Row<'_> {
+    fn connection(&self) -> Option<Connection> {
+        let sights: Option<Vec<Sight>> = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, [server, _])| *server != 0)
+            .map(|(probe, [server, client])| sight(probe, *server, *client))
+            .collect();
+        Some(Connection { ends: ends(self.ends)?, first_at: Nanos(self.first_at), sights: sights? })
+    }
+}
+
+/// A record of a connection, in the order of which the earliest of each probe is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Record {
+    ends: Ends,
+    probe: usize,
     first_at: i64,
-    columns: impl Iterator<Item = [i64; EACH]>,
-) -> Option<Connection> {
-    let sights: Option<Vec<Sight>> = columns
-        .enumerate()
-        .filter(|(_, [server, _])| *server != 0)
-        .map(|(probe, [server, client])| sight(probe, server, client))
-        .collect();
-    Some(Connection { ends: ends(packed)?, first_at: Nanos(first_at), sights: sights? })
+    columns: [i64; EACH],
+}
+
+impl Record {
+    fn of(row: &Row<'_>) -> Option<Self> {
+        let (probe, columns) = row.columns.iter().enumerate().find(|(_, [server, _])| *server != 0)?;
+        let [server, client] = *columns;
+        sight(probe, server, client)?;
+        Some(Self { ends: ends(row.ends)?, probe, first_at: row.first_at, columns: *columns })
+    }
+}
+
+/// The connections of these records, of which the earliest of each probe counts, as where captures are joined.
+fn earliest(mut records: Vec<Record>) -> Vec<Connection> {
+    records.sort_unstable();
+    records.dedup_by_key(|record| (record.ends, record.probe));
+    let of_one = |one: &Record, two: &Record| one.ends == two.ends;
+    let whole = |records: &[Record]| {
+        let first_at = Nanos(records.iter().map(|record| record.first_at).min()?);
+        let sights =
+            records.iter().filter_map(|record| sight(record.probe, record.columns[0], record.columns[1]));
+        Some(Connection { ends: records.first()?.ends, first_at, sights: sights.collect() })
+    };
+    records.chunk_by(of_one).filter_map(whole).collect()
 }

@@ -12,10 +12,12 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 10] = [
+pub(crate) const CASES: [(&str, Case); 12] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("a record counts once", record_once),
+    ("of several records of a probe the earliest counts", several),
+    ("a connection is told once where clocks are apart", apart),
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
     ("spans hold what is first seen in them", spans),
@@ -97,6 +99,35 @@ fn record_once(store: &mut dyn Store) {
     }
     assert_eq!(read(store, &["alpha"], Span::ALL), expected(&[(0, record)]));
     assert_eq!(records_of(store, "alpha"), 1);
+}
+
+/// A capture was begun anew within handshakes: the rest of them is another record of the same probe.
+fn several(store: &mut dyn Store) {
+    let second = Nanos::from_secs(1);
+    let seen = |n: u32| handshake(n, NOON, 20, 30);
+    let rest = |n: u32| Handshake { server_half: Half::Unknown, ..handshake(n, NOON + second, 0, 50) };
+    let beyond = |n: u32| handshake(n, NOON, 16, 34);
+    // In one batch and in two, the earlier one first and last, and again.
+    store.keep(&batch("alpha", 1, vec![seen(1), rest(1), rest(2), seen(2), seen(3), rest(4)])).expect("kept");
+    store.keep(&batch("alpha", 2, vec![rest(3), seen(4), seen(1), rest(2), seen(5)])).expect("kept");
+    store.keep(&batch("gamma.x", 1, (1..=5).map(beyond).collect())).expect("kept");
+    let records: Vec<_> = (1..=5).flat_map(|n| [(0, seen(n)), (2, beyond(n))]).collect();
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+    assert_eq!(records_of(store, "alpha"), 5);
+}
+
+fn apart(store: &mut dyn Store) {
+    let (hour, day) = (Nanos::from_secs(3_600), 86_400_000_000_000);
+    let midnight = |n: u32| Day::of(NOON).start() + Nanos(day * i64::from(n));
+    let mut records = Vec::new();
+    for n in 1..20 {
+        let both = [handshake(n, midnight(n) - hour, 9, 1), handshake(n, midnight(n) + hour, 5, 5)];
+        for (place, record) in both.into_iter().enumerate() {
+            store.keep(&batch(PROBES[place], n.into(), vec![record])).expect("kept");
+            records.push((place, record));
+        }
+    }
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
 }
 
 fn missing(store: &mut dyn Store) {

@@ -9,11 +9,10 @@ mod wire;
 
 pub use at::{At, Credentials};
 
-use super::join::EACH;
+use super::join::{Asked, EACH, Row, See};
 use super::parts::{self, Work};
-use super::row::{ENDS, Row};
+use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
-use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use schema::{BATCHES, HANDSHAKES};
 use std::collections::BTreeMap;
@@ -77,19 +76,32 @@ impl ClickHouse {
 
     /// Joins part after part, asking the servers in turn.
     fn join_parts(&self, probes: &[String], span: Span, work: &mut Work<'_>) -> Result<(), WarehouseError> {
-        // The length of the ends, the ends, the first instant, some numbers a probe.
-        let mut row = vec![0; 1 + ENDS + 8 + 8 * EACH * probes.len()];
+        let reach = Span { from: span.from - join::SLACK, until: span.until + join::SLACK };
         while let Some(part) = work.next_part() {
-            let host = self.wire.host(part);
-            let statement = join::statement(HANDSHAKES, &which(part, span), probes, span);
-            let mut rows = self.wire.send(host, "join", &format!("{statement} FORMAT RowBinary"), &[])?;
-            while rows.fill(&mut row)? {
-                let Some(connection) = joined(&row) else {
-                    return Err(rows.failed(String::from_utf8_lossy(&row).into_owned()));
-                };
-                if span.holds(connection.first_at) && work.give(connection).is_break() {
-                    return Ok(());
-                }
+            let (host, which) = (self.wire.host(part), which(part, span));
+            let each = |statement: &str, see: &mut See<'_>| self.each(host, statement, probes.len(), see);
+            Asked { table: HANDSHAKES, which: &which, probes, span, reach }.join(&each, work)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the rows of a statement.
+    fn each(
+        &self,
+        host: &str,
+        statement: &str,
+        probes: usize,
+        see: &mut See<'_>,
+    ) -> Result<(), WarehouseError> {
+        // The key, the length of the ends, the ends, the first instant, the records, some numbers a probe.
+        let mut bytes = vec![0; 8 + 1 + ENDS + 8 + 8 + 8 * EACH * probes];
+        let mut columns = vec![[0i64; EACH]; probes];
+        let mut rows = self.wire.send(host, "join", &format!("{statement} FORMAT RowBinary"), &[])?;
+        while rows.fill(&mut bytes)? {
+            match row(&bytes, &mut columns).and_then(|row| see(&row)) {
+                Some(ControlFlow::Continue(())) => {}
+                Some(ControlFlow::Break(())) => break,
+                None => return Err(rows.failed(String::from_utf8_lossy(&bytes).into_owned())),
             }
         }
         Ok(())
@@ -108,7 +120,7 @@ impl Store for ClickHouse {
         let (admitted, missing) = batch.admitted();
         let mut rows = Vec::with_capacity(160 * admitted.len());
         for record in admitted {
-            put(&mut rows, day, &batch.probe, &Row::of(record));
+            put(&mut rows, day, &batch.probe, &row::Row::of(record));
         }
         if !rows.is_empty() {
             self.insert(HANDSHAKES, &rows)?;
@@ -191,26 +203,20 @@ fn which(part: u64, span: Span) -> String {
 }
 
 /// A row of the join.
-fn joined(row: &[u8]) -> Option<Connection> {
-    let (length, row) = row.split_first()?;
+fn row<'a>(bytes: &'a [u8], columns: &'a mut [[i64; EACH]]) -> Option<Row<'a>> {
+    let (key, bytes) = bytes.split_first_chunk()?;
+    let (length, bytes) = bytes.split_first()?;
     if usize::from(*length) != ENDS {
         return None;
     }
-    let (ends, row) = row.split_at_checked(ENDS)?;
-    let number = |bytes: &[u8]| bytes.try_into().map(i64::from_le_bytes).ok();
-    let (first_at, row) = row.split_at_checked(8)?;
-    let columns = row.chunks_exact(8 * EACH).map(|those| {
-        let mut columns = [0; EACH];
-        for (column, bytes) in columns.iter_mut().zip(those.chunks_exact(8)) {
-            *column = number(bytes).unwrap_or(0);
-        }
-        columns
-    });
-    let connection = join::connection(ends, number(first_at)?, columns)?;
-    Some(connection).filter(|connection| connection.first_at > Nanos(i64::MIN))
+    let (ends, bytes) = bytes.split_at_checked(ENDS)?;
+    let mut numbers = bytes.chunks_exact(8).map_while(|bytes| bytes.try_into().map(i64::from_le_bytes).ok());
+    let (first_at, records) = (numbers.next()?, numbers.next()?);
+    columns.iter_mut().flatten().zip(numbers).for_each(|(column, number)| *column = number);
+    Some(Row { key: i64::from_le_bytes(*key), ends, first_at, records, columns })
 }
 
-fn put(rows: &mut Vec<u8>, day: Day, probe: &str, row: &Row) {
+fn put(rows: &mut Vec<u8>, day: Day, probe: &str, row: &row::Row) {
     rows.extend_from_slice(&day.0.to_le_bytes());
     rows.extend_from_slice(&row.key.to_le_bytes());
     rows.extend_from_slice(&row.isn_key.to_le_bytes());

@@ -22,7 +22,8 @@ const TABLES: [(&str, &str, &str, &str); 2] = [
         "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, flags Int64, \
          server_ns Int64, server_or_ns Int64, client_ns Int64, client_or_ns Int64, total_ns Int64, total_or_ns Int64, \
          syns UInt16, syn_acks UInt16",
-        "key, probe",
+        // A record that is sent again replaces itself; another of the same probe and connection does not.
+        "key, probe, first_at",
         "key",
     ),
     (

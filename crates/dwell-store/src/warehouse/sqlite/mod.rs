@@ -72,7 +72,7 @@ impl Store for Sqlite {
         let days = self.days()?;
         for window in read::windows(&days, span) {
             let files: Vec<PathBuf> = window.days.iter().map(|day| self.file(*day)).collect();
-            if read::connections(&files, probes, window.span, take)?.is_break() {
+            if read::connections(&files, probes, &window, take)?.is_break() {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! The join, over the files of some days.
 
 use super::file::{DayFile, PARTS, damaged, table, told};
-use crate::warehouse::join::EACH;
+use crate::warehouse::join::{Asked, EACH, Row, See};
 use crate::warehouse::parts::{self, Work};
 use crate::warehouse::{Day, Span, WarehouseError, join};
 use dwell_core::Nanos;
@@ -11,13 +11,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// SQLite attaches ten files at most: those of so many days, and of one day before and one after, because a batch is
-/// kept under one day, and the probes' clocks differ.
-const WINDOW: i32 = 8;
+/// SQLite attaches ten files at most: those of so many days, and of two days before and two after, because a batch is
+/// kept under one day, none of its records is further from that than one, and the probes' clocks differ.
+const WINDOW: i32 = 6;
+
+const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// Days that are joined at once.
 pub(super) struct Window {
+    /// When the connections begin that it tells of.
     pub(super) span: Span,
+    /// From when records of theirs may be. Where another window follows, clocks may differ by a day: what one tells of,
+    /// the other must know, or both would.
+    pub(super) reach: Span,
     pub(super) days: Vec<Day>,
 }
 
@@ -27,25 +33,30 @@ pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
     let mut windows = Vec::new();
     let mut start = first.0.max(Day::of(span.from).0) - 1;
     while start <= last.0 + 1 {
-        let near = |day: &&Day| (start - 1..=start + WINDOW).contains(&day.0);
+        let near = |day: &&Day| (start - 2..=start + WINDOW + 1).contains(&day.0);
         let near: Vec<Day> = days.iter().filter(near).copied().collect();
         let held = Span {
             from: Day(start).start().max(span.from),
             until: Day(start.saturating_add(WINDOW)).start().min(span.until),
         };
         if held.from < held.until && !near.is_empty() {
-            windows.push(Window { span: held, days: near });
+            let slack = |is_last| if is_last { join::SLACK } else { DAY };
+            let reach = Span {
+                from: held.from - slack(held.from == span.from),
+                until: held.until + slack(held.until == span.until),
+            };
+            windows.push(Window { span: held, reach, days: near });
         }
         start += WINDOW;
     }
     windows
 }
 
-/// The connections of a window.
+/// The connections of a window, whose days have these files.
 pub(super) fn connections(
     files: &[PathBuf],
     probes: &[String],
-    span: Span,
+    window: &Window,
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let mut made = Vec::with_capacity(files.len());
@@ -54,14 +65,14 @@ pub(super) fn connections(
     }
     let files = made.as_slice();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
-    parts::join(PARTS, workers, |work| join_parts(files, probes, span, work), take)
+    parts::join(PARTS, workers, |work| join_parts(files, probes, window, work), take)
 }
 
 /// Joins part after part.
 fn join_parts(
     files: &[PathBuf],
     probes: &[String],
-    span: Span,
+    window: &Window,
     work: &mut Work<'_>,
 ) -> Result<(), WarehouseError> {
     let Some(first) = files.first() else { return Ok(()) };
@@ -71,8 +82,10 @@ fn join_parts(
         let text = format!("ATTACH ? AS day{place}");
         database.execute(&text, [file.to_string_lossy()]).map_err(|error| told(file, "read it", error))?;
     }
+    let each = |statement: &str, see: &mut See<'_>| each(&database, first, statement, probes.len(), see);
     while let Some(part) = work.next_part() {
-        join_part(&database, first, &source(files.len(), part), probes, span, work)?;
+        let (table, span, reach) = (source(files.len(), part), window.span, window.reach);
+        Asked { table: &table, which: "", probes, span, reach }.join(&each, work)?;
     }
     Ok(())
 }
@@ -90,30 +103,27 @@ fn source(files: usize, part: u64) -> String {
     }
 }
 
-fn join_part(
+/// Shows the rows of a statement.
+fn each(
     database: &Connection,
     file: &Path,
-    source: &str,
-    probes: &[String],
-    span: Span,
-    work: &mut Work<'_>,
+    statement: &str,
+    probes: usize,
+    see: &mut See<'_>,
 ) -> Result<(), WarehouseError> {
     let sql = |error| told(file, "join", error);
-    let mut statement = database.prepare(&join::statement(source, "", probes, span)).map_err(sql)?;
+    let mut statement = database.prepare(statement).map_err(sql)?;
     let mut rows = statement.query([]).map_err(sql)?;
-    let mut columns = vec![[0i64; EACH]; probes.len()];
+    let mut columns = vec![[0i64; EACH]; probes];
     while let Some(row) = rows.next().map_err(sql)? {
-        let first_at: i64 = row.get(1).map_err(sql)?;
-        if !span.holds(Nanos(first_at)) {
-            continue;
-        }
         for (place, column) in columns.iter_mut().flatten().enumerate() {
-            *column = row.get(2 + place).map_err(sql)?;
+            *column = row.get(4 + place).map_err(sql)?;
         }
-        let ends = row.get_ref(0).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
-        let joined = join::connection(ends, first_at, columns.iter().copied())
-            .ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?;
-        if work.give(joined).is_break() {
+        let ends = row.get_ref(1).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
+        let numbers = || Ok((row.get(0)?, row.get(2)?, row.get(3)?));
+        let (key, first_at, records) = numbers().map_err(sql)?;
+        let seen = see(&Row { key, ends, first_at, records, columns: &columns });
+        if seen.ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?.is_break() {
             break;
         }
     }
