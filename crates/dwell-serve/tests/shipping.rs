@@ -220,6 +220,20 @@ fn what_is_offered_arrives_and_what_cannot_be_true_is_counted_on_both_sides() {
 }
 
 #[test]
+fn a_capture_of_several_days_arrives() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    let later = |number: u32| {
+        let first_at = record(number).first_at + Nanos::from_secs(86_400 * i64::from(number / 100));
+        Handshake { first_at, ..record(number) }
+    };
+    (0..1000).for_each(|number| shipper.hand_over(later(number)));
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.shipped, report.absurd, bench.kept().0), (1000, 0, 1000), "{report:?}");
+}
+
+#[test]
 fn what_the_kernel_dropped_arrives_also_where_there_is_no_record() {
     let bench = Bench::new();
     let warehouse = bench.open();

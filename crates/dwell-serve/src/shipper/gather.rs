@@ -2,6 +2,7 @@
 
 use super::{Shared, ShipperEvent, Stage};
 use dwell_core::tcp::Handshake;
+use dwell_store::warehouse::Batch;
 use std::mem;
 use std::sync::PoisonError;
 use std::sync::mpsc::Receiver;
@@ -57,7 +58,9 @@ impl Gatherer<'_> {
         }
         let capacity = self.records.len();
         let records = mem::replace(&mut self.records, Vec::with_capacity(capacity));
-        let appended = spool.append(records);
+        let parts = Batch::part(records).into_iter();
+        // All are tried: what a full disk has no place for is given up, and counted.
+        let appended = parts.map(|records| spool.append(records)).fold(Ok(()), |before, one| before.and(one));
         drop(spool);
         self.shared.news.notify_all();
         let trouble = appended.err().map(|error| error.to_string());

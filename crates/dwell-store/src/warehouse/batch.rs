@@ -4,7 +4,7 @@ use super::{Day, Minute, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Half, Handshake};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// The longest name of a probe.
@@ -48,6 +48,29 @@ impl Batch {
         }
         let middle = times.len() / 2;
         Day::of(*times.select_nth_unstable(middle).1)
+    }
+
+    /// Parts records, in the order in which they came, into those of one batch each: of a capture of many days no day is
+    /// absurd beside the others. Where the day goes on and does not come back, another batch begins; what comes back was one
+    /// record, or some, whose time is absurd, and stays among those that show it.
+    #[must_use]
+    pub fn part(records: Vec<Handshake>) -> Vec<Vec<Handshake>> {
+        let days: Vec<Day> = records.iter().map(|record| Day::of(record.first_at)).collect();
+        if days.windows(2).all(|two| two[0] == two[1]) {
+            return vec![records];
+        }
+        let last: HashMap<Day, usize> = days.iter().copied().zip(0..).collect();
+        let (mut records, mut parts) = (records.into_iter(), Vec::new());
+        let (mut begin, mut end) = (0, 0);
+        for (place, day) in days.iter().enumerate() {
+            if place > end {
+                parts.push(records.by_ref().take(place - begin).collect());
+                begin = place;
+            }
+            end = end.max(last[day]);
+        }
+        parts.push(records.collect());
+        parts
     }
 
     /// The records that can be true, and what is missing.
