@@ -23,6 +23,7 @@ pub struct NatJoin {
     ages: BTreeSet<(Nanos, IsnKey)>,
     count: usize,
     counts: NatCounts,
+    whole: Whole,
 }
 
 /// What became of connections that not every probe saw.
@@ -30,7 +31,8 @@ pub struct NatJoin {
 pub struct NatCounts {
     /// Connections that were joined by their numbers alone.
     pub joined: u64,
-    /// Times that several which share their numbers were left apart, because one probe saw more than one of them.
+    /// Times that several which share their numbers were left apart, because one probe saw more than one of them, or every
+    /// probe another connection with these numbers about then.
     pub refused: u64,
     /// Connections that were left apart once no match could come any more.
     pub aged: u64,
@@ -59,13 +61,14 @@ impl NatJoin {
     }
 
     fn bounded(probes: usize, most: usize) -> Self {
-        let (waiting, ages) = (HashMap::new(), BTreeSet::new());
-        Self { probes, most, waiting, ages, count: 0, counts: NatCounts::default() }
+        let (waiting, ages, whole) = (HashMap::new(), BTreeSet::new(), Whole::of(most));
+        Self { probes, most, waiting, ages, count: 0, counts: NatCounts::default(), whole }
     }
 
     /// Takes a connection; hands it out when every probe saw it, and keeps it otherwise.
     pub fn offer(&mut self, connection: Connection, take: &mut impl FnMut(Connection)) {
         if connection.sights.len() >= self.probes {
+            self.whole.note(&connection);
             return take(connection);
         }
         let key = connection.ends.isn_key();
@@ -134,7 +137,7 @@ impl NatJoin {
         let mut seen = vec![false; self.probes];
         let mut sights: Vec<_> = together.iter().flat_map(|connection| connection.sights.clone()).collect();
         let twice = sights.iter().any(|sight| std::mem::replace(&mut seen[sight.probe], true));
-        if together.len() == 1 || twice {
+        if together.len() == 1 || twice || together.iter().any(|connection| self.whole.is_near(connection)) {
             return None;
         }
         sights.sort_by_key(|sight| sight.probe);
@@ -142,6 +145,51 @@ impl NatJoin {
         let first = |connection: &&Connection| connection.sights.first().map(|sight| sight.probe);
         let nearest = together.iter().min_by_key(first)?;
         Some(Connection { ends: nearest.ends, first_at: together[0].first_at, sights })
+    }
+}
+
+/// Numbers of connections that every probe saw: where a stack has always the same, others with these are not one. Of so many
+/// places each holds those that came last, which is enough for numbers that come again and again.
+#[derive(Debug)]
+struct Whole(Vec<Option<Noted>>);
+
+/// From when to when connections with these numbers were seen.
+#[derive(Copy, Clone, Debug)]
+struct Noted {
+    numbers: [u32; 2],
+    from: Nanos,
+    until: Nanos,
+}
+
+impl Whole {
+    fn of(places: usize) -> Self {
+        Self(vec![None; places])
+    }
+
+    /// A connection's numbers, and their place.
+    fn place(&self, connection: &Connection) -> ([u32; 2], usize) {
+        let numbers = [connection.ends.isn_client, connection.ends.isn_server];
+        // Both are random as a rule, and any mixture spreads them; where they are not, few places are enough.
+        let mixed = numbers[0] ^ numbers[1].rotate_left(16);
+        (numbers, mixed as usize % self.0.len())
+    }
+
+    fn note(&mut self, connection: &Connection) {
+        let ((numbers, place), at) = (self.place(connection), connection.first_at);
+        self.0[place] = match self.0[place] {
+            Some(noted) if noted.numbers == numbers => {
+                Some(Noted { from: noted.from.min(at), until: noted.until.max(at), ..noted })
+            }
+            _ => Some(Noted { numbers, from: at, until: at }),
+        };
+    }
+
+    /// Whether one with the numbers of this was seen about when this was.
+    fn is_near(&self, connection: &Connection) -> bool {
+        let ((numbers, place), at) = (self.place(connection), connection.first_at);
+        self.0[place].is_some_and(|noted| {
+            noted.numbers == numbers && (noted.from - WINDOW..=noted.until + WINDOW).contains(&at)
+        })
     }
 }
 

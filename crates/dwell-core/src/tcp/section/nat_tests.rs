@@ -54,6 +54,26 @@ fn the_same_numbers_twice_at_one_probe_are_refused() {
 }
 
 #[test]
+fn numbers_that_every_probe_saw_of_another_connection_join_nothing() {
+    let window = |n: i64| Nanos(WINDOW.0 * n);
+    let (near, far) = ([&[0][..], &[1]], window(2) + Nanos(30));
+    let parts = |at: Nanos| [seen(1, 7, at, near[0]), seen(2, 7, at + Nanos(1), near[1])];
+    for whole in [Nanos(10), Nanos(30)] {
+        let offered = [vec![seen(3, 7, whole, &[0, 1])], parts(Nanos(20)).to_vec()].concat();
+        let (out, matches, refused) = joined(2, offered);
+        assert_eq!((out.len(), matches, refused), (3, 0, 1));
+    }
+    // At another time, and other numbers.
+    for whole in [seen(3, 7, far, &[0, 1]), seen(3, 8, Nanos(10), &[0, 1])] {
+        let (out, matches, refused) = joined(2, [vec![whole], parts(Nanos(20)).to_vec()].concat());
+        assert_eq!((out.len(), matches, refused), (2, 1, 0));
+    }
+    // Again and again.
+    let again = [seen(3, 7, Nanos(10), &[0, 1]), seen(4, 7, far, &[0, 1])].to_vec();
+    assert_eq!(joined(2, [again, parts(window(1)).to_vec()].concat()).1, 0);
+}
+
+#[test]
 fn the_same_numbers_at_another_time_are_another_connection() {
     let later = WINDOW + Nanos(11);
     let offered = vec![seen(1, 7, Nanos(10), &[0]), seen(2, 7, later, &[1])];
