@@ -228,6 +228,29 @@ fn what_follows_the_last_packet_is_the_same_however_it_comes() {
 }
 
 #[test]
+fn the_coarsest_unit_of_times_is_known() {
+    let interface = |resolution: u8| {
+        let options =
+            [&9u16.to_le_bytes()[..], &1u16.to_le_bytes(), &[resolution, 0, 0, 0], &[0; 4]].concat();
+        block(LE, 1, &[&[1, 0, 0, 0, 0, 0, 0, 0][..], &options].concat())
+    };
+    let section = block(LE, 0x0a0d_0d0a, &[&LE(0x1a2b_3c4d)[..], &[1, 0, 0, 0], &[0xff; 8]].concat());
+    let coarsest = |file: Vec<u8>| {
+        let mut reader = Reader::new(&file[..]).expect("a capture");
+        while reader.advance().expect("whole").is_some() {}
+        reader.coarsest().0
+    };
+    // Powers of ten, and of two, rounded up; of several interfaces and sections the coarsest.
+    for (resolutions, unit) in
+        [(&[9, 6][..], 1_000), (&[6, 3, 9], 1_000_000), (&[0x8a], 976_563), (&[12], 1), (&[0], 1_000_000_000)]
+    {
+        let interfaces: Vec<u8> = resolutions.iter().flat_map(|one| interface(*one)).collect();
+        assert_eq!(coarsest([&section[..], &interfaces, &pcapng(LE, false)].concat()), unit);
+    }
+    assert_eq!((coarsest(pcapng(LE, false)), coarsest(snoop(4))), (1, 1_000));
+}
+
+#[test]
 fn packets_without_times_are_passed_over_if_one_likes() {
     let mut file = pcapng(LE, false);
     file.extend(block(LE, 3, &[6, 0, 0, 0, 1, 2, 3, 4, 5, 6]));

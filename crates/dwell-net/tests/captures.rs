@@ -1,5 +1,6 @@
 //! Capture files: packed, cut off, damaged, and several as one.
 
+use dwell_core::Nanos;
 use dwell_core::capture::{Captured, ReadError};
 use dwell_net::capture::{Account, End, File, Merged};
 use flate2::Compression;
@@ -43,7 +44,10 @@ fn read(bytes: Vec<u8>) -> Result<(Vec<(i128, u8)>, Account), ReadError> {
 fn packed_or_not_the_packets_are_the_same() {
     let plain = long();
     let wanted = read(plain.clone()).expect("a capture");
-    assert_eq!(wanted.1, Account { packets: 20_000, timeless: 0, end: End::Whole });
+    assert_eq!(
+        wanted.1,
+        Account { packets: 20_000, timeless: 0, coarsest: Nanos::from_micros(1), end: End::Whole }
+    );
     let (one, other) = plain.split_at(plain.len() / 2);
     let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).expect("memory");
     let skippable = [0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4].to_vec();

@@ -3,6 +3,7 @@
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use anyhow::{Error, Result, anyhow};
+use dwell_core::Nanos;
 use dwell_core::capture::{Captured, LinkType, ReadError};
 use dwell_core::inside::grouped;
 use dwell_core::tcp::Seen;
@@ -66,5 +67,11 @@ fn remarks(file: &Path, account: &Account) -> Vec<String> {
     };
     let timeless = (account.timeless > 0)
         .then(|| format!("{name}: {} without a time, of no use", counted(account.timeless, "packet")));
-    end.into_iter().chain(timeless).collect()
+    let coarse = (account.coarsest > Nanos::from_micros(1)).then(|| {
+        let unit = account.coarsest;
+        format!(
+            "{name} has times in units of {unit}: each half can be off by as much, also where it is exact"
+        )
+    });
+    end.into_iter().chain(timeless).chain(coarse).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::LinkType;
 use super::record::{Found, LARGEST_RECORD, Order, Record};
+use crate::unit::Nanos;
 
 /// What the blocks so far say of the packets that follow.
 #[derive(Debug)]
@@ -9,11 +10,13 @@ pub(super) struct Pcapng {
     order: Order,
     /// Those of the section.
     interfaces: Vec<Interface>,
+    /// The coarsest unit of times of all so far.
+    coarsest: Nanos,
 }
 
 impl Default for Pcapng {
     fn default() -> Self {
-        Self { order: Order::Little, interfaces: Vec::new() }
+        Self { order: Order::Little, interfaces: Vec::new(), coarsest: Nanos::ZERO }
     }
 }
 
@@ -38,6 +41,11 @@ enum Scale {
 const SECTION: u32 = 0x0a0d_0d0a;
 
 impl Pcapng {
+    /// The coarsest unit of times of the interfaces so far.
+    pub(super) const fn coarsest(&self) -> Nanos {
+        self.coarsest
+    }
+
     #[inline]
     pub(super) fn record(&mut self, bytes: &[u8]) -> Record {
         let Some(head) = bytes.first_chunk::<12>() else { return Record::Needs(12) };
@@ -68,6 +76,7 @@ impl Pcapng {
             3 => Record::Timeless(length),
             1 => match Interface::of(self.order, body) {
                 Some(interface) => {
+                    self.coarsest = self.coarsest.max(interface.scale.unit());
                     self.interfaces.push(interface);
                     Record::Other(length)
                 }
@@ -141,6 +150,14 @@ impl Scale {
         Some(match 1_000_000_000 % units {
             0 => Self::Each((1_000_000_000 / units) as u32),
             _ => Self::Divided(units),
+        })
+    }
+
+    /// Rounded up.
+    fn unit(self) -> Nanos {
+        Nanos(match self {
+            Self::Each(nanos) => nanos.into(),
+            Self::Divided(second) => 1_000_000_000_u128.div_ceil(second) as i64,
         })
     }
 

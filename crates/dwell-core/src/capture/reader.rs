@@ -4,6 +4,7 @@ use super::format::{Format, START};
 use super::record::{Found, Record};
 use super::source::{Blocks, Source};
 use super::{LinkType, ReadError};
+use crate::unit::Nanos;
 use std::io::{self, Read};
 
 /// A packet as a capture holds it.
@@ -111,6 +112,16 @@ impl<S: Source> Reader<S> {
         let found = self.find()?;
         self.found = found.unwrap_or_default();
         Ok(found.map(|found| found.at))
+    }
+
+    /// The coarsest unit in which times of packets are written, so far. Only pcapng has any but micro- and nanoseconds (ERF:
+    /// parts of a nanosecond), and says so of each interface.
+    #[must_use]
+    pub const fn coarsest(&self) -> Nanos {
+        match &self.format {
+            Format::Pcapng(pcapng) => pcapng.coarsest(),
+            Format::Pcap(_) | Format::Snoop(_) | Format::Erf(_) => Nanos::from_micros(1),
+        }
     }
 
     /// The packet that [`Self::advance`] went on to.

@@ -1,6 +1,7 @@
 //! A capture file.
 
 use super::bytes::Bytes;
+use dwell_core::Nanos;
 use dwell_core::capture::{Captured, ReadError, Reader};
 use std::io::{self, Read};
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct Account {
     pub packets: u64,
     /// Packets whose times were not recorded, and which are of no use.
     pub timeless: u64,
+    /// The coarsest unit in which times of packets are written: no half is more exact.
+    pub coarsest: Nanos,
     /// How it ended.
     pub end: End,
 }
@@ -110,6 +113,7 @@ impl File {
     }
 
     pub(super) fn account(&self, end: End) -> Account {
-        Account { packets: self.reader.whole() as u64, timeless: self.timeless, end }
+        let (packets, coarsest) = (self.reader.whole() as u64, self.reader.coarsest());
+        Account { packets, timeless: self.timeless, coarsest, end }
     }
 }

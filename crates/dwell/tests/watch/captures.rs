@@ -111,3 +111,19 @@ fn a_capture_that_is_cut_off_is_good_up_to_there_and_says_so() {
     assert_eq!(lines(&output).iter().filter(|line| line["quality"] == "exact").count(), 1);
     assert!(text(&output.stderr).contains("cut off after 5 whole packets"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_coarse_clock_is_told() {
+    let here = folder();
+    let file = here.path().join("a.pcapng");
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let section = words(&[0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28]);
+    // Ethernet, in milliseconds.
+    let interface = words(&[1, 32, 1, 0, 9 | 1 << 16, 3, 0, 32]);
+    std::fs::write(&file, [section, interface].concat()).expect("written");
+    let told = text(&dwell(here.path(), &["watch", "a.pcapng"]).stderr);
+    assert!(
+        told.contains("a.pcapng has times in units of 1.0 ms: each half can be off by as much"),
+        "{told}"
+    );
+}
