@@ -1,9 +1,11 @@
 //! The command line: every option once, from which help, manual page and completions are made.
 
+use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::verb;
 use anyhow::Result;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use dwell_store::RecordWriter;
 
 /// Tells where a packet's time goes between two hosts.
 ///
@@ -54,7 +56,11 @@ impl Cli {
     pub(crate) fn run(self) -> Result<()> {
         let output = &self.output;
         if let Some(file) = &output.plot {
-            crate::picture::check_name(file).map_err(crate::failure::bad_argument)?;
+            crate::picture::check_name(file)?;
+        }
+        if let Some(file) = &output.record {
+            // Whatever is measured would be lost.
+            RecordWriter::check_name(file).map_err(bad_argument)?;
         }
         output.spare(&[], &[])?;
         match self.verb {

@@ -1,6 +1,6 @@
 //! What a person reads: tables, colour on a terminal only, progress on standard error.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
@@ -10,12 +10,15 @@ use std::time::Duration;
 use crate::figure::cells;
 use dwell_core::Report;
 
+/// What is said where standard output takes no more.
+pub(crate) const NO_OUTPUT: &str = "cannot write to standard output";
+
 /// Writes to standard output. A reader that went away, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        other => other.context(NO_OUTPUT),
     }
 }
 

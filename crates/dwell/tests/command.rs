@@ -265,8 +265,50 @@ fn a_record_is_not_written_over() {
     let arguments = ["capacity", "lan.toml", "--on", "sim", "--record", "run.dwell"];
     assert_eq!(status(&dwell(here.path(), &arguments)), 0);
     let output = dwell(here.path(), &arguments);
-    assert_eq!(status(&output), 1);
+    assert_eq!(status(&output), 2);
     assert!(reason(&output).contains("run.dwell: already exists"));
+    // Nor one that grows, or that a killed run left.
+    fs::write(here.path().join("other.dwell.partial"), "").expect("written");
+    let output = dwell(here.path(), &["delay", "lan.toml", "--on", "sim", "--record", "other.dwell"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("other.dwell.partial: left by an earlier run"));
+}
+
+#[test]
+fn a_picture_makes_no_folders_and_is_refused_before_anything_is_measured() {
+    let here = folder();
+    for verb in [&["plan", "lan.toml"][..], &["delay", "lan.toml", "--on", "sim", "--record", "run.dwell"]] {
+        let output = dwell(here.path(), &[verb, &["--plot", "none/there.svg"]].concat());
+        assert_eq!(status(&output), 1);
+        assert!(reason(&output).contains("cannot write none/there.svg: No such file"), "{}", reason(&output));
+        assert!(output.stdout.is_empty());
+    }
+    assert!(!here.path().join("none").exists() && !here.path().join("run.dwell").exists());
+}
+
+#[test]
+fn standard_output_that_is_full_is_told_by_name() {
+    let here = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    let output = command.args(["plan", "lan.toml"]).current_dir(here.path()).stdout(full).output();
+    let output = output.expect("the command runs");
+    assert_eq!(status(&output), 1);
+    assert!(
+        reason(&output).contains("cannot write to standard output: No space left"),
+        "{}",
+        reason(&output)
+    );
+}
+
+#[test]
+fn what_is_generated_onto_a_full_disk_is_told_by_the_name_of_the_file() {
+    let here = folder();
+    for files in [&["--out", "/dev/full"][..], &["--out", "a.pcap", "--truth", "/dev/full"]] {
+        let output = dwell(here.path(), &[&["generate", "capture", "--connections", "10"], files].concat());
+        assert_eq!(status(&output), 1);
+        assert!(reason(&output).contains("cannot write /dev/full: No space left"), "{}", reason(&output));
+    }
 }
 
 #[test]

@@ -280,6 +280,25 @@ fn what_cannot_be_is_told_on_one_line() {
 }
 
 #[test]
+fn an_output_that_fails_is_told_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    for (option, file, why) in [
+        ("--csv", "/dev/full", "cannot write /dev/full: No space left"),
+        ("--parquet", "/dev/full", "cannot write /dev/full: "),
+        ("--csv", "none/there", "cannot write none/there: No such file"),
+        ("--parquet", "none/there", "cannot write none/there: No such file"),
+        ("--prometheus", "none/there.prom", "cannot write none/there.prom: No such file"),
+        ("--prometheus", "203.0.113.1:9464", "cannot serve at 203.0.113.1:9464: "),
+    ] {
+        let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", option, file]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{option} {file}: {told}");
+        assert!(told.contains(why) && told.lines().count() == 1, "{option} {file}: {told}");
+    }
+}
+
+#[test]
 fn following_waits_for_probes_and_takes_them_up_until_something_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");

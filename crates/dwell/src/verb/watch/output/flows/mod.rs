@@ -71,7 +71,9 @@ impl Exporter {
             let socket = UdpSocket::bind(local)?;
             socket.connect(to).map(|()| socket)
         };
-        let socket = connect("0.0.0.0:0").or_else(|_| connect("[::]:0"))?;
+        let socket = connect("0.0.0.0:0")
+            .or_else(|_| connect("[::]:0"))
+            .with_context(|| format!("cannot send flows to {to}"))?;
         let digest = Sha256::digest(probe.as_bytes());
         let domain = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
         let ends = |at: &usize| probe.is_char_boundary(*at);
