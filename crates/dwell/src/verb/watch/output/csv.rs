@@ -45,6 +45,8 @@ struct Line<'a> {
     server_half_candidate_2_ns: Option<i64>,
     client_half_candidate_1_ns: Option<i64>,
     client_half_candidate_2_ns: Option<i64>,
+    rtt_candidate_1_ns: Option<i64>,
+    rtt_candidate_2_ns: Option<i64>,
 }
 
 impl Tables {
@@ -59,7 +61,8 @@ impl Tables {
 impl Output for Tables {
     fn take(&mut self, handshake: &Handshake) -> Result<()> {
         let row = Row::of(&self.probe, handshake);
-        let [server, client] = [row.server_half_candidates_ns, row.client_half_candidates_ns];
+        let [server, client, rtt] =
+            [row.server_half_candidates_ns, row.client_half_candidates_ns, row.rtt_candidates_ns];
         let flags: Vec<&str> = row.flags.iter().map(dwell_core::tcp::Flag::name).collect();
         self.handshakes.push(Line {
             probe: row.probe,
@@ -86,6 +89,8 @@ impl Output for Tables {
             server_half_candidate_2_ns: server.map(|both| both[1]),
             client_half_candidate_1_ns: client.map(|both| both[0]),
             client_half_candidate_2_ns: client.map(|both| both[1]),
+            rtt_candidate_1_ns: rtt.map(|both| both[0]),
+            rtt_candidate_2_ns: rtt.map(|both| both[1]),
         })
     }
 
