@@ -255,7 +255,7 @@ fn what_cannot_be_is_told_on_one_line() {
     fs::hard_link(folder.path().join("alpha.pcap"), folder.path().join("same.pcap")).expect("a link");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 13] = [
+    let cases: [(&[&str], i32, &str); 15] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
@@ -266,6 +266,8 @@ fn what_cannot_be_is_told_on_one_line() {
         (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),
         (&["sections", "--store", "http://127.0.0.1:1/x"], 2, "DWELL_CLICKHOUSE_USER is not set"),
+        (&["sections", "--store", "."], 2, ".: there is no warehouse here"),
+        (&["sections", "--store", ".", "--follow"], 2, ".: there is no warehouse here"),
         (&["sections", "--store", "empty"], 1, "no probe has sent anything yet"),
         (&["sections", "a=none.pcap", "b=void.pcap"], 1, "no section could be measured"),
         (&["sections", "alpha.pcap", "same.pcap"], 2, "is given as the capture of both alpha and same"),
