@@ -253,6 +253,12 @@ fn a_replay_may_ask_another_question() {
     assert!(other["ppt_heading"]["value"].is_number(), "{other:#}");
     let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--stamps", "capture"]));
     assert_eq!((&other["method"], &other["stamps"]), (&"salehin2017".into(), &"capture".into()));
+    let run = ["delay", "lan.toml", "--on", "sim", "--record", "delay.dwell"];
+    assert_eq!(status(&dwell(here.path(), &run)), 0);
+    let output = dwell(here.path(), &["replay", "delay.dwell", "--method", "salehin2015"]);
+    assert_eq!(status(&output), 1);
+    let told = reason(&output);
+    assert!(told.contains("could not measure: no compound probe of these sizes was seen"), "{told}");
     // What was not probed for cannot be had, and nobody pretends it can.
     let output = dwell(here.path(), &["replay", "run.dwell", "--method", "knee"]);
     assert_eq!(status(&output), 1);
@@ -272,6 +278,48 @@ fn a_record_is_not_written_over() {
     let output = dwell(here.path(), &["delay", "lan.toml", "--on", "sim", "--record", "other.dwell"]);
     assert_eq!(status(&output), 2);
     assert!(reason(&output).contains("other.dwell.partial: left by an earlier run"));
+}
+
+#[test]
+fn a_number_below_0_is_told_by_what_its_option_takes() {
+    let here = folder();
+    for arguments in [
+        &["delay", "lan.toml", "--on", "sim", "--max-load", "-5"][..],
+        &["delay", "lan.toml", "--on", "sim", "--seed", "-5"],
+        &["local", "--seconds", "-5"],
+        &["sections", "--store", ".", "--last", "-5"],
+        &["lab", "run", "lan.toml", "--max-load", "-0.5"],
+    ] {
+        let output = dwell(here.path(), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(status(&output), 2, "{arguments:?}: {told}");
+        let option = arguments[arguments.len() - 2];
+        assert!(told.contains("invalid value '-") && told.contains(&format!("'{option} <")), "{told}");
+    }
+    let told = dwell(here.path(), &["sections", "--store", ".", "--last", "5x"]).stderr;
+    assert!(String::from_utf8_lossy(&told).contains("not a whole number of seconds"));
+}
+
+#[test]
+fn what_the_hosts_of_a_scenario_cannot_heed_is_refused() {
+    let here = folder();
+    for verb in [
+        &["path", "lan.toml", "--on", "sim"][..],
+        &["path", "lan.toml", "--on", "sim", "--agentless"],
+        &["ppt", "lan.toml", "--on", "kernel"],
+        &["ppt", "lan.toml", "--on", "sim", "--agentless", "icmp"],
+        &["echo", "lan.toml", "--on", "kernel"],
+    ] {
+        for option in [&["--core", "0"][..], &["--real-time"]] {
+            let output = dwell(here.path(), &[verb, option].concat());
+            assert_eq!(status(&output), 2, "{verb:?}");
+            assert!(reason(&output).contains("--core and --real-time are for"), "{}", reason(&output));
+        }
+    }
+    assert_eq!(status(&dwell(here.path(), &["lab", "run", "lan.toml", "--on", "live"])), 2);
+    let output = dwell(here.path(), &["watch", "lan.toml", "--to", "dwell://x", "--from", "300.1.1.1"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("--from 300.1.1.1: neither an address nor an interface; there are lo"));
 }
 
 #[test]
