@@ -39,9 +39,7 @@ impl RecordWriter {
     /// # Errors
     /// When either name is taken, or the system refuses.
     pub fn create(file: &Path, header: &Header) -> Result<Self, StoreError> {
-        if file.exists() {
-            return Err(StoreError::Exists { file: file.to_owned() });
-        }
+        Self::check_name(file)?;
         let partial = partial_name(file);
         let out = File::create_new(&partial).map_err(|source| match source.kind() {
             ErrorKind::AlreadyExists => StoreError::PartialExists { file: partial.clone() },
@@ -51,6 +49,18 @@ impl RecordWriter {
             Self { file: file.to_owned(), partial, lines: Lines::new(out), passages: 0, events: 0 };
         writer.put(header)?;
         Ok(writer)
+    }
+
+    /// Refuses a name that is taken, also by a record that grows.
+    ///
+    /// # Errors
+    /// When either name is taken.
+    pub fn check_name(file: &Path) -> Result<(), StoreError> {
+        let partial = partial_name(file);
+        if file.exists() {
+            return Err(StoreError::Exists { file: file.to_owned() });
+        }
+        if partial.exists() { Err(StoreError::PartialExists { file: partial }) } else { Ok(()) }
     }
 
     /// Adds a passage of the measurement `stage`; it is with the system, safe from a kill, on return.

@@ -1,9 +1,11 @@
 //! The command line: every option once, from which help, manual page and completions are made.
 
+use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::verb;
 use anyhow::Result;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use dwell_store::RecordWriter;
 
 /// Tells where a packet's time goes between two hosts.
 ///
@@ -49,12 +51,32 @@ enum Verb {
     Generate(verb::generate::GenerateArgs),
 }
 
+/// A number below 0 is a value like another, of which its option says what is wrong; else it is taken for an option, with
+/// advice that makes it an argument.
+fn with_negative_numbers(command: Command) -> Command {
+    let allowed = |arg: Arg| {
+        let takes_value = arg.get_action().takes_values();
+        arg.allow_negative_numbers(takes_value)
+    };
+    command.mut_args(allowed).mut_subcommands(with_negative_numbers)
+}
+
 impl Cli {
+    /// What the command line says; where that cannot be, the process ends with the reason.
+    pub(crate) fn given() -> Self {
+        let matches = with_negative_numbers(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// Does what was asked.
     pub(crate) fn run(self) -> Result<()> {
         let output = &self.output;
         if let Some(file) = &output.plot {
-            crate::picture::check_name(file).map_err(crate::failure::bad_argument)?;
+            crate::picture::check_name(file)?;
+        }
+        if let Some(file) = &output.record {
+            // Whatever is measured would be lost.
+            RecordWriter::check_name(file).map_err(bad_argument)?;
         }
         output.spare(&[], &[])?;
         match self.verb {
@@ -85,6 +107,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        with_negative_numbers(Cli::command()).debug_assert();
     }
 }

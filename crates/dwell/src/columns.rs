@@ -1,13 +1,14 @@
 //! A file of Parquet: columns, in groups of rows.
 
-use anyhow::Result;
+use crate::failure::cannot_write;
+use anyhow::{Context, Result};
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Rows of a group.
@@ -17,7 +18,10 @@ const GROUP: usize = 1 << 16;
 type Write<T> = dyn Fn(&[T], &mut Group<'_>) -> Result<()>;
 
 /// A file of columns. Without [`Self::finish`] it is none that anybody reads.
+///
+/// What it cannot is told by its name.
 pub(crate) struct Columns<T> {
+    file: PathBuf,
     writer: SerializedFileWriter<File>,
     rows: Vec<T>,
     write: Box<Write<T>>,
@@ -33,8 +37,11 @@ impl<T> Columns<T> {
         let schema = Arc::new(parse_message_type(schema)?);
         let compression = Compression::ZSTD(parquet::basic::ZstdLevel::default());
         let properties = WriterProperties::builder().set_compression(compression).build();
-        let writer = SerializedFileWriter::new(File::create(file)?, schema, Arc::new(properties))?;
-        Ok(Self { writer, rows: Vec::new(), write: Box::new(write) })
+        let writer = File::create(file)
+            .map_err(anyhow::Error::from)
+            .and_then(|out| Ok(SerializedFileWriter::new(out, schema, Arc::new(properties))?))
+            .with_context(|| cannot_write(file))?;
+        Ok(Self { file: file.to_owned(), writer, rows: Vec::new(), write: Box::new(write) })
     }
 
     pub(crate) fn push(&mut self, row: T) -> Result<()> {
@@ -43,6 +50,10 @@ impl<T> Columns<T> {
     }
 
     fn write_group(&mut self) -> Result<()> {
+        self.put_group().with_context(|| cannot_write(&self.file))
+    }
+
+    fn put_group(&mut self) -> Result<()> {
         let mut group = Group(self.writer.next_row_group()?);
         (self.write)(&self.rows, &mut group)?;
         group.0.close()?;
@@ -54,7 +65,7 @@ impl<T> Columns<T> {
         if !self.rows.is_empty() {
             self.write_group()?;
         }
-        self.writer.close()?;
+        self.writer.close().with_context(|| cannot_write(&self.file))?;
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! From an error to the exit status and its one line.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What was given cannot be used, as opposed to what was tried and failed.
@@ -10,6 +11,11 @@ pub(crate) struct BadArgument(anyhow::Error);
 /// Marks an error as the fault of what was given.
 pub(crate) fn bad_argument(error: impl Into<anyhow::Error>) -> anyhow::Error {
     BadArgument(error.into()).into()
+}
+
+/// What is said of a file that cannot be made, or that takes no more.
+pub(crate) fn cannot_write(file: &Path) -> String {
+    format!("cannot write {}", file.display())
 }
 
 /// 0: measured; 1: could not measure; 2: bad arguments. The reason goes to standard error, on one line.

@@ -61,10 +61,10 @@ pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
     let load = end_link.and_then(|link| effort.share_of(link));
     let load = load.map(|load| format!(", {} of the end link", share(load))).unwrap_or_default();
     format!(
-        "{} probes of {} packets ({lost}), {} bytes, {:.1} s{load}",
-        effort.probes,
-        effort.packets,
-        effort.bytes.0,
+        "{} of {} ({lost}), {}, {:.1} s{load}",
+        counted(effort.probes, "probe"),
+        counted(effort.packets, "packet"),
+        counted(effort.bytes.0, "byte"),
         effort.span.as_secs_f64()
     )
 }
@@ -72,6 +72,12 @@ pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let effort = Effort { probes: 1, packets: 1, bytes: Bytes(1), ..Effort::default() };
+        assert_eq!(cost(&effort, None), "1 probe of 1 packet (none lost), 1 byte, 0.0 s");
+    }
 
     #[test]
     fn figures_read_well() {

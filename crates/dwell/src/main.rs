@@ -25,9 +25,8 @@ mod warehouse;
 mod waterfall;
 mod world;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::exit_code(cli::Cli::parse().run())
+    failure::exit_code(cli::Cli::given().run())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What every verb takes.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Output {
-    /// Print one JSON document on standard output
+    /// Print one JSON document on standard output; `watch` and `sections` print one object a line
     #[arg(long, global = true)]
     pub(crate) json: bool,
 

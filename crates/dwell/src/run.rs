@@ -1,5 +1,6 @@
 //! One run: measurements one after another on one world, kept in a record as they come.
 
+use crate::figure;
 use crate::output::Output;
 use crate::screen::Progress;
 use crate::verb::{avail, capacity};
@@ -130,7 +131,7 @@ impl Run {
         let outcome = self.world.measure(stage, method, limit, &mut |passage: Passage| {
             counted.count(Nanos::ZERO, &passage.observation);
             onlooker.see(&passage.observation);
-            progress.say(format!("{stage}: {} probes", counted.probes));
+            progress.say(format!("{stage}: {}", figure::counted(counted.probes, "probe")));
             if let (Some(writer), None) = (writer.as_mut(), &unwritten) {
                 unwritten = writer.push(stage, passage.clone()).err();
             }
@@ -181,7 +182,7 @@ impl Run {
         let mut effort = Effort::default();
         let mut failed = None;
         while let HopStep::Fire(round) = walk.next() {
-            self.progress.say(format!("{}: {} probes", walk.stage(), effort.packets));
+            self.progress.say(format!("{}: {}", walk.stage(), figure::counted(effort.packets, "probe")));
             let sightings = match hops.fire(&round) {
                 Ok(Some(sightings)) => sightings,
                 Ok(None) => break,

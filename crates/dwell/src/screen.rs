@@ -1,6 +1,6 @@
 //! What a person reads: tables, colour on a terminal only, progress on standard error.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
@@ -10,12 +10,15 @@ use std::time::Duration;
 use crate::figure::cells;
 use dwell_core::Report;
 
+/// What is said where standard output takes no more.
+pub(crate) const NO_OUTPUT: &str = "cannot write to standard output";
+
 /// Writes to standard output. A reader that went away, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        other => other.context(NO_OUTPUT),
     }
 }
 
@@ -40,7 +43,7 @@ pub(crate) fn table(heads: &[&str]) -> Table {
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
         .set_header(heads.iter().copied());
-    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_content_arrangement(arrangement(table.width()));
     if !io::stdout().is_terminal() {
         table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
     }
@@ -50,6 +53,17 @@ pub(crate) fn table(heads: &[&str]) -> Table {
         column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 2)));
     }
     table
+}
+
+/// Columns of a terminal that figures need: in fewer they would be cut in two within a cell.
+const LEAST_WIDTH: u16 = 60;
+
+/// How a table is fitted into a terminal of this width. A narrow one breaks the lines itself.
+fn arrangement(width: Option<u16>) -> ContentArrangement {
+    match width {
+        Some(width) if width < LEAST_WIDTH => ContentArrangement::Disabled,
+        _ => ContentArrangement::Dynamic,
+    }
 }
 
 /// A report as a table, with its warnings below.
@@ -104,5 +118,23 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_figure_is_cut_in_two_on_a_narrow_terminal() {
+        for width in [1, 20, 47, 59, 60, 80] {
+            let mut table = Table::new();
+            table.set_header(["exact ones", "count", "p50", "p90", "p99", "longest"]);
+            let figures = ["20.0 ms", "20.0 ms", "20.0 ms", "20.0 ms"];
+            table.add_row([&["server half: from here to the server and back", "1"], &figures[..]].concat());
+            table.set_width(width).set_content_arrangement(arrangement(Some(width)));
+            let told = table.trim_fmt();
+            assert_eq!(told.matches("20.0 ms").count(), 4, "{width}:\n{told}");
+        }
     }
 }

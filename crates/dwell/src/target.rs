@@ -66,6 +66,17 @@ pub(crate) struct Placement {
     pub(crate) real_time: bool,
 }
 
+impl Placement {
+    /// Refuses what the hosts of a scenario cannot heed.
+    pub(crate) fn no_lab(&self) -> Result<()> {
+        if self.core.is_some() || self.real_time {
+            let why = "are for the thread that measures a live host: the hosts of a scenario place their own";
+            return Err(bad_argument(anyhow!("--core and --real-time {why}; leave them out")));
+        }
+        Ok(())
+    }
+}
+
 /// The probing load.
 #[derive(Args, Clone)]
 pub(crate) struct Load {
@@ -87,7 +98,7 @@ impl TargetArgs {
         match self.on {
             On::Live => self.live(),
             On::Kernel | On::Sim => {
-                let scenario = load(Path::new(&self.host))?;
+                let scenario = self.scenario()?;
                 Bed::make(&scenario, self.on == On::Kernel, seed)?.open(seed)
             }
         }
@@ -96,7 +107,7 @@ impl TargetArgs {
     /// The world in which the host's kernel is asked.
     pub(crate) fn ask(&self, request: Request, port: u16, seed: u64) -> Result<Box<dyn World>> {
         if self.on != On::Live {
-            let scenario = load(Path::new(&self.host))?;
+            let scenario = self.scenario()?;
             return Bed::make(&scenario, self.on == On::Kernel, seed)?.ask(request, seed);
         }
         self.no_scenario()?;
@@ -116,14 +127,20 @@ impl TargetArgs {
                 self.no_scenario()?;
                 live_hops(&self.host, self.placement.core)?
             }
-            On::Sim => simulated_hops(&load(Path::new(&self.host))?, seed),
+            On::Sim => simulated_hops(&self.scenario()?, seed),
             On::Kernel => {
-                let scenario = load(Path::new(&self.host))?;
+                let scenario = self.scenario()?;
                 allow_labs()?;
                 lab_hops(&scenario, seed)?
             }
         };
         Ok(Box::new(HopsAlone::new(hops)))
+    }
+
+    /// The scenario that stands in for a host.
+    fn scenario(&self) -> Result<Scenario> {
+        self.placement.no_lab()?;
+        load(Path::new(&self.host))
     }
 
     fn no_scenario(&self) -> Result<()> {

@@ -253,6 +253,12 @@ fn a_replay_may_ask_another_question() {
     assert!(other["ppt_heading"]["value"].is_number(), "{other:#}");
     let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--stamps", "capture"]));
     assert_eq!((&other["method"], &other["stamps"]), (&"salehin2017".into(), &"capture".into()));
+    let run = ["delay", "lan.toml", "--on", "sim", "--record", "delay.dwell"];
+    assert_eq!(status(&dwell(here.path(), &run)), 0);
+    let output = dwell(here.path(), &["replay", "delay.dwell", "--method", "salehin2015"]);
+    assert_eq!(status(&output), 1);
+    let told = reason(&output);
+    assert!(told.contains("could not measure: no compound probe of these sizes was seen"), "{told}");
     // What was not probed for cannot be had, and nobody pretends it can.
     let output = dwell(here.path(), &["replay", "run.dwell", "--method", "knee"]);
     assert_eq!(status(&output), 1);
@@ -265,8 +271,92 @@ fn a_record_is_not_written_over() {
     let arguments = ["capacity", "lan.toml", "--on", "sim", "--record", "run.dwell"];
     assert_eq!(status(&dwell(here.path(), &arguments)), 0);
     let output = dwell(here.path(), &arguments);
-    assert_eq!(status(&output), 1);
+    assert_eq!(status(&output), 2);
     assert!(reason(&output).contains("run.dwell: already exists"));
+    // Nor one that grows, or that a killed run left.
+    fs::write(here.path().join("other.dwell.partial"), "").expect("written");
+    let output = dwell(here.path(), &["delay", "lan.toml", "--on", "sim", "--record", "other.dwell"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("other.dwell.partial: left by an earlier run"));
+}
+
+#[test]
+fn a_number_below_0_is_told_by_what_its_option_takes() {
+    let here = folder();
+    for arguments in [
+        &["delay", "lan.toml", "--on", "sim", "--max-load", "-5"][..],
+        &["delay", "lan.toml", "--on", "sim", "--seed", "-5"],
+        &["local", "--seconds", "-5"],
+        &["sections", "--store", ".", "--last", "-5"],
+        &["lab", "run", "lan.toml", "--max-load", "-0.5"],
+    ] {
+        let output = dwell(here.path(), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(status(&output), 2, "{arguments:?}: {told}");
+        let option = arguments[arguments.len() - 2];
+        assert!(told.contains("invalid value '-") && told.contains(&format!("'{option} <")), "{told}");
+    }
+    let told = dwell(here.path(), &["sections", "--store", ".", "--last", "5x"]).stderr;
+    assert!(String::from_utf8_lossy(&told).contains("not a whole number of seconds"));
+}
+
+#[test]
+fn what_the_hosts_of_a_scenario_cannot_heed_is_refused() {
+    let here = folder();
+    for verb in [
+        &["path", "lan.toml", "--on", "sim"][..],
+        &["path", "lan.toml", "--on", "sim", "--agentless"],
+        &["ppt", "lan.toml", "--on", "kernel"],
+        &["ppt", "lan.toml", "--on", "sim", "--agentless", "icmp"],
+        &["echo", "lan.toml", "--on", "kernel"],
+    ] {
+        for option in [&["--core", "0"][..], &["--real-time"]] {
+            let output = dwell(here.path(), &[verb, option].concat());
+            assert_eq!(status(&output), 2, "{verb:?}");
+            assert!(reason(&output).contains("--core and --real-time are for"), "{}", reason(&output));
+        }
+    }
+    assert_eq!(status(&dwell(here.path(), &["lab", "run", "lan.toml", "--on", "live"])), 2);
+    let output = dwell(here.path(), &["watch", "lan.toml", "--to", "dwell://x", "--from", "300.1.1.1"]);
+    assert_eq!(status(&output), 2);
+    assert!(reason(&output).contains("--from 300.1.1.1: neither an address nor an interface; there are lo"));
+}
+
+#[test]
+fn a_picture_makes_no_folders_and_is_refused_before_anything_is_measured() {
+    let here = folder();
+    for verb in [&["plan", "lan.toml"][..], &["delay", "lan.toml", "--on", "sim", "--record", "run.dwell"]] {
+        let output = dwell(here.path(), &[verb, &["--plot", "none/there.svg"]].concat());
+        assert_eq!(status(&output), 1);
+        assert!(reason(&output).contains("cannot write none/there.svg: No such file"), "{}", reason(&output));
+        assert!(output.stdout.is_empty());
+    }
+    assert!(!here.path().join("none").exists() && !here.path().join("run.dwell").exists());
+}
+
+#[test]
+fn standard_output_that_is_full_is_told_by_name() {
+    let here = folder();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    let output = command.args(["plan", "lan.toml"]).current_dir(here.path()).stdout(full).output();
+    let output = output.expect("the command runs");
+    assert_eq!(status(&output), 1);
+    assert!(
+        reason(&output).contains("cannot write to standard output: No space left"),
+        "{}",
+        reason(&output)
+    );
+}
+
+#[test]
+fn what_is_generated_onto_a_full_disk_is_told_by_the_name_of_the_file() {
+    let here = folder();
+    for files in [&["--out", "/dev/full"][..], &["--out", "a.pcap", "--truth", "/dev/full"]] {
+        let output = dwell(here.path(), &[&["generate", "capture", "--connections", "10"], files].concat());
+        assert_eq!(status(&output), 1);
+        assert!(reason(&output).contains("cannot write /dev/full: No space left"), "{}", reason(&output));
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn a_small_grid_is_judged_against_the_counters() {
     let told = document(&eval(
         folder.path(),
         SIM,
-        &["--json", "--rows", "rows", "--html", "r/page.html", "--plot", "p.svg"],
+        &["--json", "--rows", "rows", "--html", "page.html", "--plot", "p.svg"],
     ));
     let rows = told["rows"].as_array().expect("rows");
     let cells = told["bandwidth"]["cells"].as_array().expect("cells");
@@ -71,7 +71,7 @@ fn a_small_grid_is_judged_against_the_counters() {
     assert!(spruce.len() == 2 && spruce.iter().all(|goal| goal["missed"] == Value::Array(Vec::new())));
     assert_eq!(told["bandwidth"]["interarrival"].as_array().map(Vec::len), Some(3));
 
-    let page = fs::read_to_string(folder.path().join("r/page.html")).expect("a page");
+    let page = fs::read_to_string(folder.path().join("page.html")).expect("a page");
     assert!(page.contains("small &amp; &lt;plain&gt;") && page.contains("Goals: "));
     assert!(page.matches("<svg").count() >= 6, "accuracy, time, two costs, series, traffic");
     for foreign in ["<script", "href=", "src=", "@import", "url("] {

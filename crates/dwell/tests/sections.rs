@@ -255,7 +255,7 @@ fn what_cannot_be_is_told_on_one_line() {
     fs::hard_link(folder.path().join("alpha.pcap"), folder.path().join("same.pcap")).expect("a link");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 13] = [
+    let cases: [(&[&str], i32, &str); 15] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
@@ -266,6 +266,8 @@ fn what_cannot_be_is_told_on_one_line() {
         (&["sections", "alpha.pcap", "beta.pcap", "--order", "alpha,gamma"], 2, "no probe \"gamma\""),
         (&["sections", "--store", "nowhere"], 2, "there is no warehouse here"),
         (&["sections", "--store", "http://127.0.0.1:1/x"], 2, "DWELL_CLICKHOUSE_USER is not set"),
+        (&["sections", "--store", "."], 2, ".: there is no warehouse here"),
+        (&["sections", "--store", ".", "--follow"], 2, ".: there is no warehouse here"),
         (&["sections", "--store", "empty"], 1, "no probe has sent anything yet"),
         (&["sections", "a=none.pcap", "b=void.pcap"], 1, "no section could be measured"),
         (&["sections", "alpha.pcap", "same.pcap"], 2, "is given as the capture of both alpha and same"),
@@ -276,6 +278,25 @@ fn what_cannot_be_is_told_on_one_line() {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {told}");
         assert_eq!(told.lines().count(), 1, "{arguments:?}: {told}");
         assert!(told.contains(why), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn an_output_that_fails_is_told_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    for (option, file, why) in [
+        ("--csv", "/dev/full", "cannot write /dev/full: No space left"),
+        ("--parquet", "/dev/full", "cannot write /dev/full: "),
+        ("--csv", "none/there", "cannot write none/there: No such file"),
+        ("--parquet", "none/there", "cannot write none/there: No such file"),
+        ("--prometheus", "none/there.prom", "cannot write none/there.prom: No such file"),
+        ("--prometheus", "203.0.113.1:9464", "cannot serve at 203.0.113.1:9464: "),
+    ] {
+        let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", option, file]);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{option} {file}: {told}");
+        assert!(told.contains(why) && told.lines().count() == 1, "{option} {file}: {told}");
     }
 }
 

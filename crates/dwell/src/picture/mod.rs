@@ -34,6 +34,7 @@ pub(crate) use ratios::{Ratios, Sized};
 pub(crate) use sizes::Sizes;
 pub(crate) use strain::Strain;
 
+use crate::failure::{bad_argument, cannot_write};
 use anyhow::{Context, Result, anyhow, bail};
 use ink::{GREY, INK, bold, label};
 use plotters::coord::Shift;
@@ -149,12 +150,9 @@ impl Picture {
     }
 }
 
-/// Writes a file, and the folder that it is in.
+/// Writes a file.
 pub(crate) fn keep(file: &Path, text: &str) -> Result<()> {
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    }
-    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    fs::write(file, text).with_context(|| cannot_write(file))
 }
 
 /// What a picture's name asks for.
@@ -173,7 +171,14 @@ fn kind(file: &Path) -> Result<Kind> {
 
 /// Refuses a name that no picture can have, before anything is measured.
 pub(crate) fn check_name(file: &Path) -> Result<()> {
-    kind(file).map(|_| ())
+    kind(file).map_err(bad_argument)?;
+    check_folder(file)
+}
+
+/// Refuses a file in a folder that is not there, before anything is measured: it is written when all is.
+pub(crate) fn check_folder(file: &Path) -> Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), |folder| fs::metadata(folder).map(|_| ()).with_context(|| cannot_write(file)))
 }
 
 /// Text as a page has it.
@@ -200,7 +205,7 @@ mod tests {
     #[test]
     fn the_name_decides_the_kind() {
         let folder = tempfile::tempdir().unwrap();
-        let (svg, html) = (folder.path().join("deep/a.svg"), folder.path().join("a.html"));
+        let (svg, html) = (folder.path().join("a.svg"), folder.path().join("a.html"));
         picture().write(&svg).unwrap();
         picture().write(&html).unwrap();
         let text = fs::read_to_string(svg).unwrap();
@@ -210,6 +215,7 @@ mod tests {
         assert!(
             text.starts_with("<!DOCTYPE html>") && text.contains("<svg") && text.contains("<h1>a &lt; b")
         );
+        assert!(picture().write(&folder.path().join("deep/a.svg")).is_err(), "no folder is made");
         let error = picture().write(Path::new("a.png")).unwrap_err();
         assert_eq!(error.to_string(), "a.png: a picture's name ends in .svg or .html");
     }

@@ -1,6 +1,7 @@
 //! The file that the textfile collector of Prometheus's node_exporter reads: whole at any time.
 
-use anyhow::Result;
+use crate::failure::cannot_write;
+use anyhow::{Context, Result};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::fs;
@@ -40,7 +41,7 @@ impl Page {
             let _ = fs::remove_file(&part);
         }
         self.written = Instant::now();
-        Ok(written?)
+        written.with_context(|| cannot_write(&self.file))
     }
 }
 

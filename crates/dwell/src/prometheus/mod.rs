@@ -6,7 +6,7 @@ mod page;
 
 pub(crate) use label::Label;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use dwell_core::Nanos;
 use dwell_core::tcp::{MOST_PREFIXES, Prefix};
 use file::Page;
@@ -54,19 +54,13 @@ impl Scraped {
         }
     }
 
-    /// What cannot be done where it fails.
-    pub(crate) fn fails(&self) -> String {
-        match self {
-            Self::At(address) => format!("cannot serve at {address}"),
-            Self::In(file) => format!("cannot write {}", file.display()),
-        }
-    }
-
     /// Begins to show what is registered.
     pub(crate) fn open(&self, registry: Registry) -> Result<Shown> {
         let counting = Counting::default();
         let page = match self {
-            Self::At(address) => page::serve(*address, registry, counting.clone()).map(|()| None),
+            Self::At(address) => page::serve(*address, registry, counting.clone())
+                .map(|()| None)
+                .with_context(|| format!("cannot serve at {address}")),
             Self::In(file) => Page::create(file, registry).map(Some),
         };
         Ok(Shown { page: page?, counting })

@@ -4,34 +4,53 @@ use super::Counting;
 use anyhow::{Context, Result};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Answers who asks at `address`.
+/// Answers who asks at `address`, each by itself: nobody waits for one who is slow to ask.
 pub(super) fn serve(address: SocketAddr, registry: Registry, counting: Counting) -> Result<()> {
     let listener = TcpListener::bind(address)?;
-    let answer = move || {
-        listener.incoming().flatten().for_each(|stream| {
+    let shared = Arc::new((registry, counting));
+    let accept = move || {
+        for stream in listener.incoming().flatten() {
+            // Each who is being answered holds one of them, and so does this.
+            if Arc::strong_count(&shared) > MOST_AT_ONCE {
+                continue;
+            }
+            let shared = Arc::clone(&shared);
             // Who asks and goes away is no concern of ours.
-            let _ = answer(stream, &registry, &counting);
-        })
+            let answer = move || drop(answer(stream, &shared.0, &shared.1));
+            let _ = named().spawn(answer);
+        }
     };
-    thread::Builder::new().name("prometheus".to_owned()).spawn(answer).context("cannot start a thread")?;
+    named().spawn(accept).context("cannot start a thread")?;
     Ok(())
 }
 
-/// How long somebody may take to ask, or to listen.
+fn named() -> thread::Builder {
+    thread::Builder::new().name("prometheus".to_owned())
+}
+
+/// How long somebody may take to ask, and then for each part to listen.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST_QUESTION: usize = 8 << 10;
+/// More are not answered.
+const MOST_AT_ONCE: usize = 64;
 
 fn answer(mut stream: TcpStream, registry: &Registry, counting: &Counting) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut asked = Vec::new();
     let mut part = [0; 1024];
     while !asked.windows(4).any(|four| four == b"\r\n\r\n") && asked.len() < LONGEST_QUESTION {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
         let length = stream.read(&mut part)?;
         if length == 0 {
             break;
@@ -39,7 +58,7 @@ fn answer(mut stream: TcpStream, registry: &Registry, counting: &Counting) -> io
         asked.extend_from_slice(&part[..length]);
     }
     let mut text = String::new();
-    let status = if asked.starts_with(b"GET /metrics ") {
+    let status = if is_for_the_page(&asked) {
         let _whole = counting.take();
         encode(&mut text, registry).map_err(io::Error::other)?;
         "200 OK"
@@ -52,4 +71,40 @@ fn answer(mut stream: TcpStream, registry: &Registry, counting: &Counting) -> io
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: {KIND}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
     )
+}
+
+/// Whether the page is asked for, with whatever query.
+fn is_for_the_page(asked: &[u8]) -> bool {
+    asked.strip_prefix(b"GET /metrics").is_some_and(|rest| rest.starts_with(b" ") || rest.starts_with(b"?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_one_who_is_slow_to_ask() {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let address = free.expect("an address");
+        serve(address, Registry::default(), Counting::default()).expect("served");
+        let silent: Vec<TcpStream> =
+            (0..8).map(|_| TcpStream::connect(address).expect("connected")).collect();
+        let began = Instant::now();
+        let ask = |line: &str| {
+            let mut stream = TcpStream::connect(address).expect("connected");
+            write!(stream, "{line} HTTP/1.1\r\nHost: here\r\n\r\n").expect("asked");
+            let mut told = String::new();
+            stream.read_to_string(&mut told).expect("told");
+            told
+        };
+        for page in ["GET /metrics", "GET /metrics?x", "GET /metrics?name[]=dwell"] {
+            let told = ask(page);
+            assert!(told.starts_with("HTTP/1.1 200 OK") && told.ends_with("# EOF\n"), "{page}: {told}");
+        }
+        for other in ["GET /", "GET /metricsx", "POST /metrics"] {
+            assert!(ask(other).starts_with("HTTP/1.1 404 "), "{other}");
+        }
+        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+        drop(silent);
+    }
 }

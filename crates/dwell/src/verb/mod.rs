@@ -131,12 +131,14 @@ pub(crate) fn conclude(
 /// Fails if nothing at all could be said.
 fn answered(verb: &dyn Measuring, finished: &Finished) -> Result<()> {
     let Some(report) = verb.main_report(finished) else { bail!("nothing was measured") };
-    let mut why = None;
+    let mut why: Vec<(bool, String)> = Vec::new();
     for quantity in verb.asked() {
         let Finding::Unmeasurable { reason } = report.finding(*quantity) else { return Ok(()) };
-        why.get_or_insert(reason);
+        why.push((!report.findings.contains_key(quantity), reason));
     }
-    bail!("could not measure: {}", why.unwrap_or_else(|| "nothing was asked for".to_owned()))
+    // What the method looked for and did not find tells more than that it looks for something else.
+    let why = why.into_iter().min_by_key(|(is_foreign, _)| *is_foreign);
+    bail!("could not measure: {}", why.map_or_else(|| "nothing was asked for".to_owned(), |(_, why)| why))
 }
 
 /// The document of `--json`: what every verb tells, and what this one adds.

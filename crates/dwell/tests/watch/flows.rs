@@ -1,6 +1,6 @@
 //! Flows: what is sent, and what those read that know them.
 
-use crate::frames::{START, datagram, established, exchange, some, write, write_bytes};
+use crate::frames::{START, datagram, established, exchange, over_v6, some, write, write_bytes};
 use crate::{dwell, folder, text};
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +54,48 @@ fn ipfix_has_the_delays_of_exact_halves_alone() {
     assert_eq!([word(30), word(34), word(38), word(42)], [0, 5_000, 0, 10_000]);
     assert_eq!(&record[46..51], b"\x04edge");
     assert!(record.len() < 54, "one record, padded to a word");
+}
+
+#[test]
+fn messages_are_full_where_records_of_several_templates_alternate() {
+    let here = folder();
+    let frames: Vec<(u32, Vec<u8>)> = (0..200)
+        .flat_map(|n: u16| {
+            established(1_000 + n, u32::from(n) * 100_000).into_iter().map(move |one| (n, one))
+        })
+        .map(|(n, one)| (one.at, if n % 2 == 0 { one.bytes() } else { over_v6(&one) }))
+        .collect();
+    write_bytes(&here.path().join("a.pcap"), &frames);
+    for (option, header) in [("--ipfix", 16), ("--netflow", 20)] {
+        let all = messages(here.path(), option, &["--probe", "edge"]);
+        // Without the templates.
+        let data: Vec<&[u8]> =
+            all.iter().map(Vec::as_slice).filter(|one| one[header] == 1 && one.len() <= 1_400).collect();
+        assert_eq!(data.len() + 1, all.len());
+        assert!(data.len() < 15, "{option}: {} messages", data.len());
+        let named = if option == "--ipfix" { 5 } else { 4 };
+        let (mut v4, mut v6) = (0, 0);
+        for message in data {
+            let before = v4 + v6;
+            let mut rest = &message[header..];
+            while let [a, b, c, d, ..] = *rest {
+                let length = usize::from(u16::from_be_bytes([c, d]));
+                match u16::from_be_bytes([a, b]) {
+                    259 => v4 += (length - 4) / (46 + named),
+                    263 => v6 += (length - 4) / (70 + named),
+                    other => panic!("{other}"),
+                }
+                rest = &rest[length..];
+            }
+            let word = |at: usize| u32::from_be_bytes(message[at..at + 4].try_into().expect("four"));
+            if option == "--ipfix" {
+                assert_eq!(word(8) as usize, before, "the records before");
+            } else {
+                assert_eq!(word(0) as u16 as usize, v4 + v6 - before, "the records in it");
+            }
+        }
+        assert_eq!((v4, v6), (100, 100), "{option}");
+    }
 }
 
 #[test]
@@ -152,24 +194,31 @@ fn tshark_reads_every_value_and_finds_nothing_wrong() {
             "_ws.expert.message",
         ];
         let Some(told) = dissected(here.path(), &sent, &FIELDS) else { return };
-        assert_eq!(told.len(), 3, "templates, the handshake, the response: {told:?}");
+        assert_eq!(told.len(), 2, "templates, and a set of the handshake and one of the response: {told:?}");
         for packet in &told {
             assert_eq!(packet["cflow.version"], version);
             for wrong in ["_ws.malformed", "_ws.expert.message", "cflow.no_template_found"] {
                 assert_eq!(packet[wrong], "", "{option}: {packet:?}");
             }
         }
-        for packet in &told[1..] {
-            let ends = ["cflow.srcaddr", "cflow.srcport", "cflow.dstaddr", "cflow.dstport", "cflow.protocol"];
-            let ends = ends.map(|field| packet[field].as_str());
-            assert_eq!(ends, ["10.0.0.1", "1000", "192.0.2.9", "443", "6"], "{option}: {packet:?}");
-            assert_eq!(packet["cflow.if_name"], "edge", "{option}: {packet:?}");
+        let packet = &told[1];
+        assert_eq!(packet["cflow.flowset_id"], "259,264", "{option}: {packet:?}");
+        // Of either record.
+        for (field, value) in [
+            ("cflow.srcaddr", "10.0.0.1,10.0.0.1"),
+            ("cflow.srcport", "1000,1000"),
+            ("cflow.dstaddr", "192.0.2.9,192.0.2.9"),
+            ("cflow.dstport", "443,443"),
+            ("cflow.protocol", "6,6"),
+            ("cflow.if_name", "edge,edge"),
+        ] {
+            assert_eq!(packet[field], value, "{option}: {packet:?}");
         }
-        let span = |packet: usize, of: [&str; 2]| of.map(|field| told[packet][field].as_str());
-        assert_eq!(span(1, CLIENT), ["0", "5000"], "{option}: {told:?}");
-        assert_eq!(span(1, SERVER), ["0", "10000"], "{option}");
-        assert_eq!(span(2, RESPONSE), ["0", "44000"], "{option}: {told:?}");
-        assert_eq!(span(2, CLIENT), ["", ""], "{option}");
+        // Of one alone: each has what its template tells, and no more.
+        let span = |of: [&str; 2]| of.map(|field| packet[field].as_str());
+        assert_eq!(span(CLIENT), ["0", "5000"], "{option}: {told:?}");
+        assert_eq!(span(SERVER), ["0", "10000"], "{option}");
+        assert_eq!(span(RESPONSE), ["0", "44000"], "{option}: {told:?}");
     }
 }
 

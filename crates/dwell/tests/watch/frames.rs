@@ -29,7 +29,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let [from, to] = if self.by_client { [CLIENT, SERVER] } else { [SERVER, CLIENT] };
         let [source, destination] = if self.by_client { [self.port, 443] } else { [443, self.port] };
         let mut frame = packet(6, from, to, 20 + self.payload);
@@ -39,6 +39,21 @@ impl Frame {
         frame.resize(frame.len() + usize::from(self.payload), 0);
         frame
     }
+}
+
+/// The same segment over IPv6, the addresses being the last parts of those.
+pub(crate) fn over_v6(frame: &Frame) -> Vec<u8> {
+    let v4 = frame.bytes();
+    let mut v6 = v4[..12].to_vec();
+    v6.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+    v6.extend(((v4.len() - 34) as u16).to_be_bytes());
+    v6.extend([6, 64]);
+    for address in [&v4[26..30], &v4[30..34]] {
+        v6.extend([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0]);
+        v6.extend(address);
+    }
+    v6.extend(&v4[34..]);
+    v6
 }
 
 /// A packet of this protocol on Ethernet, before its content of `length` bytes.

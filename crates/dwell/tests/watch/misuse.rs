@@ -4,6 +4,7 @@ use crate::frames::{Frame, datagram, established, some, write, write_bytes};
 use crate::{dwell, folder, lines, text};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -57,6 +58,10 @@ fn a_full_disk_is_told_by_the_name_of_the_file() {
         let told = reason(here.path(), &["a.pcap", option, "/dev/full"], 1);
         assert!(told.contains("/dev/full") && told.contains("No space left"), "{told}");
     }
+    // Which of the two files it is.
+    symlink("/dev/full", here.path().join("b.round-trips.csv")).expect("linked");
+    let told = reason(here.path(), &["a.pcap", "--continuous", "--csv", "b.csv"], 1);
+    assert!(told.contains("cannot write b.round-trips.csv: No space left"), "{told}");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
     let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
     let output = command.args(["watch", "a.pcap", "--json"]).current_dir(here.path()).stdout(full).output();

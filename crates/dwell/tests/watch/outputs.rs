@@ -1,6 +1,6 @@
 //! The outputs beside JSON: each holds what JSON says.
 
-use crate::frames::{START, exchange, some, write};
+use crate::frames::{Frame, START, established, exchange, some, write};
 use crate::{dwell, folder, lines, text};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -72,6 +72,35 @@ fn parquet_has_the_same_with_nulls() {
     assert_eq!(whole.get_string(11).expect("a quality"), "exact");
     assert_eq!(whole.get_string(13).expect("an ending"), "established");
     assert!(row(1_002).get_long(8).is_err(), "null is no number");
+}
+
+#[test]
+fn both_candidates_of_what_is_one_of_two_are_in_every_output() {
+    let here = folder();
+    // The SYN is repeated, and the answer may be to either.
+    let mut frames = established(1_000, 200_000_000);
+    frames.insert(0, Frame { at: 0, ..frames[0].clone() });
+    write(&here.path().join("a.pcap"), &frames);
+    let asked = ["watch", "a.pcap", "--json", "--csv", "a.csv", "--parquet", "a.parquet"];
+    let told = lines(&dwell(here.path(), &asked));
+    let mut reader = csv::Reader::from_path(here.path().join("a.csv")).expect("a table");
+    let names = reader.headers().expect("names").clone();
+    let row = reader.records().next().expect("a line").expect("text");
+    let file = File::open(here.path().join("a.parquet")).expect("a file");
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    let columns = reader.get_row_iter(None).expect("rows").next().expect("one").expect("a row");
+    let columns: HashMap<&String, String> =
+        columns.get_column_iter().map(|(name, field)| (name, field.to_string())).collect();
+    for span in ["server_half", "client_half", "rtt"] {
+        for which in [0, 1] {
+            let name = format!("{span}_candidate_{}_ns", which + 1);
+            let value = &told[0][format!("{span}_candidates_ns")][which];
+            assert!(value.is_i64() || span == "client_half", "{told:?}");
+            let cell = &row[names.iter().position(|one| one == name).expect("a column")];
+            assert_eq!(cell, if value.is_null() { String::new() } else { value.to_string() }, "{name}");
+            assert_eq!(columns[&name], value.to_string(), "{name}");
+        }
+    }
 }
 
 #[test]

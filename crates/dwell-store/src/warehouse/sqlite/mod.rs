@@ -36,12 +36,17 @@ impl Sqlite {
     /// One that is there.
     ///
     /// # Errors
-    /// When there is no such folder.
+    /// When there is no such folder, or one of other things: nothing but days makes a warehouse.
     pub fn open(folder: &Path) -> Result<Self, WarehouseError> {
         if !folder.is_dir() {
             return Err(WarehouseError::Absent { place: folder.display().to_string() });
         }
-        Ok(Self { folder: folder.to_owned(), open: None })
+        let mut this = Self { folder: folder.to_owned(), open: None };
+        let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+        if !is_empty && this.days()?.is_empty() {
+            return Err(WarehouseError::Absent { place: folder.display().to_string() });
+        }
+        Ok(this)
     }
 
     fn file(&self, day: Day) -> PathBuf {

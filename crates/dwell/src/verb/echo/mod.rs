@@ -55,8 +55,8 @@ pub(crate) struct EchoArgs {
     #[arg(long = "host", value_name = "FILE|IF", id = "at_host")]
     at_host: Option<String>,
 
-    /// Where packets travel
-    #[arg(long, value_enum, default_value_t = On::Live, value_name = "WORLD")]
+    /// Where packets travel: live, or with `kernel` in a scenario file's testbed on this machine; the simulator has no taps
+    #[arg(long, value_enum, default_value_t = On::Live, value_name = "WORLD", hide_possible_values = true)]
     on: On,
 
     /// What makes the host answer
@@ -114,6 +114,9 @@ impl EchoArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         let named = [&self.target, &self.tap, &self.at_host];
         output.spare(&named.into_iter().flatten().map(Path::new).collect::<Vec<_>>(), &[])?;
+        if self.on != On::Live {
+            self.placement.no_lab()?;
+        }
         if self.respond {
             return respond::respond(&self, output);
         }

@@ -68,7 +68,7 @@ impl Journal {
     pub(super) fn open(name: &Path, header: &Header) -> Result<(Self, Vec<Judged>)> {
         let cannot = || format!("{}: cannot open the file of rows", name.display());
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(name);
-        let mut file = open.with_context(cannot).map_err(bad_argument)?;
+        let mut file = open.with_context(cannot)?;
         let mut text = String::new();
         // A device or a pipe holds nothing to go on with.
         if file.metadata().with_context(cannot)?.is_file() {

@@ -107,6 +107,7 @@ impl EvalArgs {
         let written: Vec<&Path> =
             [&self.rows, &self.html].into_iter().flatten().map(PathBuf::as_path).collect();
         output.spare(&read, &written)?;
+        self.html.as_deref().map_or(Ok(()), picture::check_folder)?;
         let mut grid = Grid::load(&self.grid)?;
         grid.runs = self.runs.unwrap_or(grid.runs);
         let conditions = grid.conditions(output.seed)?;

@@ -1,6 +1,6 @@
 //! `dwell generate capture`: connections that pass probes, as files, with the truth of each.
 
-use crate::failure::bad_argument;
+use crate::failure::{bad_argument, cannot_write};
 use crate::spare::spare;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
@@ -91,21 +91,25 @@ impl CaptureArgs {
             .iter()
             .map(|place| Ok(CaptureFile::new(create(place)?, self.format())?))
             .collect::<Result<Vec<_>>>()?;
-        let mut truths = self.truth.as_deref().map(create).transpose()?;
+        let mut truths = self.truth.as_deref().map(|file| create(file).map(|out| (file, out))).transpose()?;
         for told in population.passings() {
-            match (told, &mut truths) {
-                (Told::Passed(passed), _) => files[passed.probe].write(&passed)?,
-                (Told::Truth(truth), Some(truths)) => {
-                    serde_json::to_writer(&mut *truths, &truth)?;
-                    truths.write_all(b"\n")?;
+            match told {
+                Told::Passed(passed) => {
+                    let written = files[passed.probe].write(&passed);
+                    written.with_context(|| cannot_write(&places[passed.probe]))?;
                 }
-                (Told::Truth(_), None) => {}
+                Told::Truth(truth) => {
+                    if let Some((file, truths)) = &mut truths {
+                        let line = serde_json::to_string(&truth)? + "\n";
+                        truths.write_all(line.as_bytes()).with_context(|| cannot_write(file))?;
+                    }
+                }
             }
         }
-        for file in files {
-            file.finish()?;
+        for (file, place) in files.into_iter().zip(&places) {
+            file.finish().with_context(|| cannot_write(place))?;
         }
-        Ok(truths.map_or(Ok(()), |mut truths| truths.flush())?)
+        truths.map_or(Ok(()), |(file, mut truths)| truths.flush().with_context(|| cannot_write(file)))
     }
 
     fn format(&self) -> CaptureFormat {

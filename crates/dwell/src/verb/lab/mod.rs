@@ -8,9 +8,9 @@ use super::path::Path as PathAnalysis;
 use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::screen::{print, print_json};
-use crate::target::{Bed, Load, On, allow_labs, load};
+use crate::target::{Bed, Load, allow_labs, load};
 use anyhow::{Result, anyhow};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use dwell_lab::{Case, Lab, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
@@ -49,8 +49,8 @@ enum What {
         scenario: PathBuf,
 
         /// Where packets travel
-        #[arg(long, value_enum, default_value_t = On::Kernel)]
-        on: On,
+        #[arg(long, value_enum, default_value_t = Testbed::Kernel)]
+        on: Testbed,
 
         #[command(flatten)]
         load: Load,
@@ -58,8 +58,8 @@ enum What {
     /// The same on a scenario that is built in
     Demo {
         /// Where packets travel
-        #[arg(long, value_enum, default_value_t = On::Kernel)]
-        on: On,
+        #[arg(long, value_enum, default_value_t = Testbed::Kernel)]
+        on: Testbed,
 
         #[command(flatten)]
         load: Load,
@@ -67,7 +67,7 @@ enum What {
     /// Make a situation in which a host keeps its packets waiting, and show what `dwell local` says of it
     ///
     /// A program of the source sends UDP packets, for 3 s at most; a program of the destination, which knows nothing of Dwell,
-    /// reads them; the destination is watched. The options are those of `dwell local`. Needs root.
+    /// reads them; the destination is watched, for 2 s unless --seconds says otherwise. The options are those of `dwell local`. Needs root.
     #[command(after_help = cases())]
     Case {
         /// Which
@@ -83,6 +83,15 @@ enum What {
         /// A scenario file
         scenario: PathBuf,
     },
+}
+
+/// What carries the packets of a scenario.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Testbed {
+    /// Network namespaces on this machine's kernel
+    Kernel,
+    /// The simulator
+    Sim,
 }
 
 /// The scenario of `dwell lab demo`.
@@ -107,11 +116,8 @@ impl LabArgs {
     }
 }
 
-fn run(scenario: &Scenario, target: &str, on: On, share: &Load, output: &Output) -> Result<()> {
-    if on == On::Live {
-        return Err(bad_argument(anyhow!("a scenario runs --on kernel or --on sim")));
-    }
-    let world = Bed::make(scenario, on == On::Kernel, output.seed)?.open(output.seed)?;
+fn run(scenario: &Scenario, target: &str, on: Testbed, share: &Load, output: &Output) -> Result<()> {
+    let world = Bed::make(scenario, on == Testbed::Kernel, output.seed)?.open(output.seed)?;
     let ask = Ask {
         verb: "path".to_owned(),
         target: target.to_owned(),

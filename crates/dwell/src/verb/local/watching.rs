@@ -5,12 +5,13 @@ use super::live;
 use super::source;
 use super::table::missing;
 use super::told::Told;
+use crate::figure::counted;
 use crate::output::Output;
 use crate::screen::Progress;
 use crate::terminal::Live;
 use crate::verb::ends::Over;
 use anyhow::{Context, Result};
-use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched, grouped};
+use dwell_core::inside::{Event, Overhead, Tally, Watch, Watched};
 use dwell_core::{Circumstances, Nanos};
 use dwell_net::{clock, have_packets_stamped, settings};
 use dwell_store::{Header, RecordWriter};
@@ -66,7 +67,7 @@ pub(super) fn watch(asked: &mut Asked, output: &Output) -> Result<Run> {
         })?;
         unwritten?;
         watched.span = Nanos(i64::try_from(run.span().as_nanos()).unwrap_or(i64::MAX));
-        progress.say(format!("{} packets", grouped(tally.packets())));
+        progress.say(counted(tally.packets(), "packet"));
         if let Some(live) = &mut live {
             watched.losses = source.losses();
             let told = Told { watch: &watch, tally: &tally, watched: &watched };

@@ -5,19 +5,18 @@ use super::histograms::Histograms;
 use super::line::{self, Line};
 use super::outcome::{name, network};
 use crate::columns::Columns;
-use crate::failure::bad_argument;
 use crate::prometheus::Scraped;
-use crate::table_file;
+use crate::screen::NO_OUTPUT;
+use crate::table_file::TableFile;
 use anyhow::{Context, Result};
 use dwell_core::tcp::section::{Connection, Order, Section};
-use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write as _};
 use std::path::Path;
 
 /// Where lines go.
 pub(super) struct Lines {
     json: Option<BufWriter<Stdout>>,
-    csv: Option<csv::Writer<File>>,
+    csv: Option<TableFile>,
     parquet: Option<Columns<Line>>,
     histograms: Option<Histograms>,
 }
@@ -29,16 +28,13 @@ impl Lines {
         parquet: Option<&Path>,
         scraped: Option<&Scraped>,
     ) -> Result<Self> {
-        let create = |file: &Path| made(file, table_file::create(file, Line::default()));
-        let columns = |file: &Path| made(file, Columns::create(file, line::SCHEMA, line::write));
-        let show = |scraped: &Scraped| {
-            Histograms::open(scraped).with_context(|| scraped.fails()).map_err(bad_argument)
-        };
+        let create = |file: &Path| TableFile::create(file, Line::default());
+        let columns = |file: &Path| Columns::create(file, line::SCHEMA, line::write);
         Ok(Self {
             json: json.then(|| BufWriter::with_capacity(1 << 16, io::stdout())),
             csv: csv.map(create).transpose()?,
             parquet: parquet.map(columns).transpose()?,
-            histograms: scraped.map(show).transpose()?,
+            histograms: scraped.map(Histograms::open).transpose()?,
         })
     }
 
@@ -58,7 +54,7 @@ impl Lines {
         }
         let line = Line::of(connection, section, [from, to], probes.len());
         if let Some(csv) = &mut self.csv {
-            csv.serialize(&line)?;
+            csv.push(&line)?;
         }
         if let Some(out) = &mut self.json {
             let mut bytes = serde_json::to_vec(&line)?;
@@ -95,12 +91,7 @@ impl Lines {
                 self.json.take().map(BufWriter::into_parts);
                 Ok(())
             }
-            other => Ok(other?),
+            other => other.context(NO_OUTPUT),
         }
     }
-}
-
-/// Tells what could not be made.
-fn made<T>(file: &Path, made: Result<T>) -> Result<T> {
-    made.with_context(|| format!("cannot write {}", file.display())).map_err(bad_argument)
 }

@@ -54,7 +54,7 @@ pub(crate) struct SectionsArgs {
     order: Vec<String>,
 
     /// Of a warehouse, only the last so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "SECONDS", value_parser = last)]
     last: Option<u32>,
 
     /// Each section also by the network of its end (/24, /48), or by the minute
@@ -89,6 +89,12 @@ enum By {
     Prefix,
     /// The minute, by the probes' clocks
     Minute,
+}
+
+/// So many seconds back.
+fn last(text: &str) -> Result<u32, String> {
+    let whole = text.parse().ok().filter(|seconds| *seconds > 0);
+    whole.ok_or_else(|| format!("not a whole number of seconds, from 1 to {}", u32::MAX))
 }
 
 impl SectionsArgs {

@@ -2,8 +2,8 @@
 
 use super::table::{self, connection};
 use super::taken::Figures;
+use crate::figure::counted;
 use crate::terminal::View;
-use dwell_core::inside::grouped;
 use dwell_core::tcp::Handshake;
 use dwell_net::capture::RingCounts;
 use std::time::Duration;
@@ -19,8 +19,8 @@ pub(super) fn view(
     let (handshakes, seconds) = (figures.handshakes.handshakes(), span.as_secs_f64());
     let rate = handshakes as f64 / seconds.max(1e-3);
     let head = format!(
-        "dwell watch: {probe}; {} handshakes in {seconds:.1} s, {rate:.0}/s; q ends it",
-        grouped(handshakes)
+        "dwell watch: {probe}; {} in {seconds:.1} s, {rate:.0}/s; q ends it",
+        counted(handshakes, "handshake")
     );
     let mut parts = vec![table::kernel(counts), "\n".to_owned(), table::figures(figures), "\n".to_owned()];
     parts.extend(latest.iter().rev().map(connection));

@@ -165,7 +165,7 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, why)| format!(" ({} {why})", grouped(*count)))
             .collect();
-        format!("{} packets passed by{odd}, ", grouped(filtered.seen))
+        format!("{} passed by{odd}, ", counted(filtered.seen, "packet"))
     });
     let full = match counts.freezes {
         0 => String::new(),

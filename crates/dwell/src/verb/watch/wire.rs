@@ -6,12 +6,12 @@ use super::live;
 use super::output::{Outputs, Targets};
 use super::taken::{Figures, Taken};
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use crate::screen::Progress;
 use crate::terminal::Live;
 use crate::verb::ends::{Ends, Over};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
-use dwell_core::inside::grouped;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Observed, Seen};
 use dwell_net::capture::{Event, Ring, RingConfig, RingError, Rings, Stamping, Wanted};
@@ -87,7 +87,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 if taken.is_unread() {
                     break;
                 }
-                progress.say(format!("{} handshakes", grouped(taken.figures.handshakes.handshakes())));
+                progress.say(counted(taken.figures.handshakes.handshakes(), "handshake"));
             }
             if let Some(live) = &mut live
                 && live.show(|| {

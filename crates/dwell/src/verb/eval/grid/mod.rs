@@ -243,12 +243,17 @@ impl Grid {
         };
         let runs: Vec<_> = all.filter(|(_, place)| asked(place)).collect();
         if runs.is_empty() {
-            let names: Vec<&str> = self.blocks.iter().map(|block| block.name.as_str()).collect();
+            let there = |name: &str| {
+                let its = conditions.iter().filter(|condition| condition.block == name);
+                let last = its.map(|condition| condition.number).max().unwrap_or_default();
+                format!("`{name}` (conditions {})", numbers(last))
+            };
+            let there: Vec<String> = self.blocks.iter().map(|block| there(&block.name)).collect();
             return Err(bad_argument(anyhow!(
-                "{}: there is no such condition or run; the blocks are `{}`, with {} runs of each condition",
+                "{}: there is no such condition or run; there are {}, and of each condition the runs {}",
                 self.file.display(),
-                names.join("`, `"),
-                self.runs
+                there.join(", "),
+                numbers(self.runs.saturating_sub(1))
             )));
         }
         Ok(runs)
@@ -275,6 +280,11 @@ impl Grid {
     fn wrong(&self, block: &Block, error: &anyhow::Error) -> anyhow::Error {
         bad_argument(anyhow!("{}: block `{}`: {error:#}", self.file.display(), block.name))
     }
+}
+
+/// Numbers from 0 to this one.
+fn numbers(last: u32) -> String {
+    if last == 0 { "0".to_owned() } else { format!("0 to {last}") }
 }
 
 #[cfg(test)]
@@ -317,7 +327,11 @@ mod tests {
         assert_eq!(places(None).unwrap().len(), 14);
         assert_eq!(places(Some("b:2")).unwrap(), ["b:2:0", "b:2:1"]);
         assert_eq!(places(Some("b:3:1")).unwrap(), ["b:3:1"]);
-        assert!(places(Some("b:4")).unwrap_err().to_string().contains("the blocks are `a`, `b`"));
+        for wrong in ["b:4", "b:3:2", "c"] {
+            let told = places(Some(wrong)).unwrap_err().to_string();
+            let there = "there are `a` (conditions 0 to 2), `b` (conditions 0 to 3), and of each condition the runs 0 to 1";
+            assert!(told.ends_with(there), "{told}");
+        }
         assert_eq!(grid.digest(&conditions).unwrap(), grid.digest(&conditions).unwrap());
         assert_ne!(grid.digest(&conditions).unwrap(), grid.digest(&grid.conditions(2).unwrap()).unwrap());
     }

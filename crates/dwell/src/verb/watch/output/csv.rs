@@ -3,20 +3,18 @@
 use super::super::row::Row;
 use super::super::throughout;
 use super::{Output, beside};
-use crate::table_file::create;
-use anyhow::{Context, Result};
-use csv::Writer;
+use crate::table_file::TableFile;
+use anyhow::Result;
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use serde::Serialize;
-use std::fs::File;
 use std::path::Path;
 
 /// A file of handshakes, and where they are asked for one of round trips.
 pub(super) struct Tables {
     probe: String,
-    handshakes: Writer<File>,
-    round_trips: Option<Writer<File>>,
+    handshakes: TableFile,
+    round_trips: Option<TableFile>,
 }
 
 /// The columns: those of JSON, with lists spread out.
@@ -47,15 +45,14 @@ struct Line<'a> {
     server_half_candidate_2_ns: Option<i64>,
     client_half_candidate_1_ns: Option<i64>,
     client_half_candidate_2_ns: Option<i64>,
+    rtt_candidate_1_ns: Option<i64>,
+    rtt_candidate_2_ns: Option<i64>,
 }
 
 impl Tables {
     pub(super) fn create(file: &Path, probe: &str, continuous: bool) -> Result<Self> {
-        let handshakes = create(file, Line::default())?;
-        let second = || {
-            let file = beside(file)?;
-            create(&file, throughout::Line::NONE).with_context(|| file.display().to_string())
-        };
+        let handshakes = TableFile::create(file, Line::default())?;
+        let second = || TableFile::create(&beside(file)?, throughout::Line::NONE);
         let round_trips = continuous.then(second).transpose()?;
         Ok(Self { probe: probe.to_owned(), handshakes, round_trips })
     }
@@ -64,9 +61,10 @@ impl Tables {
 impl Output for Tables {
     fn take(&mut self, handshake: &Handshake) -> Result<()> {
         let row = Row::of(&self.probe, handshake);
-        let [server, client] = [row.server_half_candidates_ns, row.client_half_candidates_ns];
+        let [server, client, rtt] =
+            [row.server_half_candidates_ns, row.client_half_candidates_ns, row.rtt_candidates_ns];
         let flags: Vec<&str> = row.flags.iter().map(dwell_core::tcp::Flag::name).collect();
-        self.handshakes.serialize(Line {
+        self.handshakes.push(Line {
             probe: row.probe,
             client: row.client.to_string(),
             client_port: row.client_port,
@@ -91,18 +89,19 @@ impl Output for Tables {
             server_half_candidate_2_ns: server.map(|both| both[1]),
             client_half_candidate_1_ns: client.map(|both| both[0]),
             client_half_candidate_2_ns: client.map(|both| both[1]),
-        })?;
-        Ok(())
+            rtt_candidate_1_ns: rtt.map(|both| both[0]),
+            rtt_candidate_2_ns: rtt.map(|both| both[1]),
+        })
     }
 
     fn round_trips(&mut self, told: &RoundTrips) -> Result<()> {
         let line = throughout::Line::of(&self.probe, told);
-        Ok(self.round_trips.as_mut().map_or(Ok(()), |file| file.serialize(line))?)
+        self.round_trips.as_mut().map_or(Ok(()), |file| file.push(line))
     }
 
     fn flush(&mut self) -> Result<()> {
         self.handshakes.flush()?;
-        Ok(self.round_trips.as_mut().map_or(Ok(()), Writer::flush)?)
+        self.round_trips.as_mut().map_or(Ok(()), TableFile::flush)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

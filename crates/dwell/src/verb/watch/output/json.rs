@@ -3,7 +3,8 @@
 use super::super::row::Row;
 use super::super::throughout::Line;
 use super::Output;
-use anyhow::Result;
+use crate::screen::NO_OUTPUT;
+use anyhow::{Context, Result};
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use serde::Serialize;
@@ -58,7 +59,7 @@ impl Out {
                 self.gone = true;
                 Ok(())
             }
-            other => Ok(other?),
+            other => other.context(NO_OUTPUT),
         }
     }
 }

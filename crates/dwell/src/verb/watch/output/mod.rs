@@ -9,16 +9,16 @@ mod prometheus;
 mod ship;
 
 use crate::prometheus::Scraped;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use flows::Protocol;
 pub(super) use flows::collector;
 use places::beside;
 pub(super) use ship::ShipArgs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Something that takes what is found.
+/// Something that takes what is found, and says what it cannot where it fails.
 trait Output {
     /// One more.
     fn take(&mut self, handshake: &Handshake) -> Result<()>;
@@ -61,55 +61,38 @@ pub(super) struct Targets {
     pub(super) continuous: bool,
 }
 
-/// One of them.
-struct Open {
-    output: Box<dyn Output>,
-    /// What it cannot, where it fails.
-    fails: String,
-}
-
 /// All outputs that were asked for.
-pub(super) struct Outputs(Vec<Open>);
+pub(super) struct Outputs(Vec<Box<dyn Output>>);
 
 impl Outputs {
     pub(super) fn open(targets: &Targets) -> Result<Self> {
         let (probe, continuous) = (targets.probe.as_str(), targets.continuous);
-        let mut all = Self(Vec::new());
+        let mut all: Vec<Box<dyn Output>> = Vec::new();
         if targets.json {
-            all.add("cannot write to standard output", Ok(json::Lines::new(probe)))?;
+            all.push(Box::new(json::Lines::new(probe)));
         }
         if let Some(file) = &targets.csv {
-            all.add(cannot_write(file), csv::Tables::create(file, probe, continuous))?;
+            all.push(Box::new(csv::Tables::create(file, probe, continuous)?));
         }
         if let Some(file) = &targets.parquet {
-            all.add(cannot_write(file), parquet::Files::create(file, probe, continuous))?;
+            all.push(Box::new(parquet::Files::create(file, probe, continuous)?));
         }
         if let Some(scraped) = &targets.prometheus {
-            all.add(scraped.fails(), prometheus::Histograms::open(scraped, probe, continuous))?;
+            all.push(Box::new(prometheus::Histograms::open(scraped, probe, continuous)?));
         }
         for (protocol, to) in [(Protocol::Ipfix, &targets.ipfix), (Protocol::Netflow, &targets.netflow)] {
             if let Some(to) = to {
-                all.add(
-                    format!("cannot send flows to {to}"),
-                    flows::Exporter::to(to, protocol, probe, targets.live),
-                )?;
+                all.push(Box::new(flows::Exporter::to(to, protocol, probe, targets.live)?));
             }
         }
         if let Some(opened) = targets.ship.open(probe, targets.live, targets.json)? {
-            all.add("cannot ship", Ok(opened))?;
+            all.push(Box::new(opened));
         }
-        Ok(all)
-    }
-
-    fn add(&mut self, fails: impl Into<String>, opened: Result<impl Output + 'static>) -> Result<()> {
-        let fails = fails.into();
-        let output = Box::new(opened.with_context(|| fails.clone())?);
-        self.0.push(Open { output, fails });
-        Ok(())
+        Ok(Self(all))
     }
 
     fn each(&mut self, give: impl Fn(&mut dyn Output) -> Result<()>) -> Result<()> {
-        self.0.iter_mut().try_for_each(|open| give(&mut *open.output).with_context(|| open.fails.clone()))
+        self.0.iter_mut().try_for_each(|output| give(&mut **output))
     }
 
     pub(super) fn take(&mut self, handshake: &Handshake) -> Result<()> {
@@ -130,16 +113,11 @@ impl Outputs {
 
     /// Whether there are some, and nobody reads any of them any more.
     pub(super) fn are_unread(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(|open| open.output.is_unread())
+        !self.0.is_empty() && self.0.iter().all(|output| output.is_unread())
     }
 
     /// Brings all to their ends, also where one fails.
     pub(super) fn finish(self) -> Result<()> {
-        let finish = |open: Open| open.output.finish().context(open.fails);
-        self.0.into_iter().map(finish).fold(Ok(()), Result::and)
+        self.0.into_iter().map(|output| output.finish()).fold(Ok(()), Result::and)
     }
-}
-
-fn cannot_write(file: &Path) -> String {
-    format!("cannot write {}", file.display())
 }

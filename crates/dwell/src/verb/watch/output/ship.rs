@@ -51,7 +51,9 @@ impl ShipArgs {
             let there: Vec<String> = interfaces()?.into_iter().map(|(name, _)| name).collect();
             if !there.contains(name) {
                 let there = there.join(", ");
-                bail!(bad_argument(anyhow!("--from {name}: there is no such interface; there are {there}")));
+                bail!(bad_argument(anyhow!(
+                    "--from {name}: neither an address nor an interface; there are {there}"
+                )));
             }
         }
         Ok(())

@@ -17,6 +17,7 @@ use dwell_core::inside::grouped;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Ending, Endpoint, Handshake};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, UdpSocket};
 use std::thread;
@@ -59,10 +60,9 @@ pub(super) struct Exporter {
     domain: u32,
     messages: u32,
     records: u32,
-    /// Records of one template, not sent yet.
-    held: Vec<u8>,
+    /// Records that are not sent yet, by the numbers of their templates: a message has a set of each.
+    held: BTreeMap<u16, Vec<u8>>,
     held_records: u32,
-    template: Option<Template>,
 }
 
 impl Exporter {
@@ -71,7 +71,9 @@ impl Exporter {
             let socket = UdpSocket::bind(local)?;
             socket.connect(to).map(|()| socket)
         };
-        let socket = connect("0.0.0.0:0").or_else(|_| connect("[::]:0"))?;
+        let socket = connect("0.0.0.0:0")
+            .or_else(|_| connect("[::]:0"))
+            .with_context(|| format!("cannot send flows to {to}"))?;
         let digest = Sha256::digest(probe.as_bytes());
         let domain = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
         let ends = |at: &usize| probe.is_char_boundary(*at);
@@ -87,21 +89,20 @@ impl Exporter {
             domain,
             messages: 0,
             records: 0,
-            held: Vec::new(),
+            held: BTreeMap::new(),
             held_records: 0,
-            template: None,
         })
     }
 
-    /// A message of one set with so many records.
-    fn send(&mut self, set: &[u8], records: u32) -> Result<()> {
+    /// A message of these sets with so many records.
+    fn send(&mut self, sets: &[u8], records: u32) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
         let seconds = now.as_secs() as u32;
-        let mut message = Vec::with_capacity(20 + set.len());
+        let mut message = Vec::with_capacity(20 + sets.len());
         match self.protocol {
             Protocol::Ipfix => {
                 message.extend(10_u16.to_be_bytes());
-                message.extend((16 + set.len() as u16).to_be_bytes());
+                message.extend((16 + sets.len() as u16).to_be_bytes());
                 message.extend(seconds.to_be_bytes());
                 // Of the data records before this message.
                 message.extend(self.records.to_be_bytes());
@@ -116,7 +117,7 @@ impl Exporter {
             }
         }
         message.extend(self.domain.to_be_bytes());
-        message.extend(set);
+        message.extend(sets);
         self.messages = self.messages.wrapping_add(1);
         self.wait();
         let sent = self.socket.send(&message).map(|_| ());
@@ -148,28 +149,29 @@ impl Exporter {
     }
 
     fn send_held(&mut self) -> Result<()> {
-        let Some(template) = self.template.take() else { return Ok(()) };
+        if self.held.is_empty() {
+            return Ok(());
+        }
         if self.messages.is_multiple_of(REMIND) {
             self.send_templates()?;
         }
-        let set = in_set(template.number(), &self.held);
+        let held = std::mem::take(&mut self.held);
+        let sets: Vec<u8> = held.iter().flat_map(|(number, records)| in_set(*number, records)).collect();
         let records = std::mem::take(&mut self.held_records);
-        self.send(&set, records)?;
+        self.send(&sets, records)?;
         self.records = self.records.wrapping_add(records);
-        self.held.clear();
         Ok(())
     }
 
-    /// Holds a record back, to be sent with others like it.
+    /// Holds a record back, to be sent with others.
     fn hold(&mut self, record: &Record<'_>) -> Result<()> {
         let Record { client, server, from, until, told, spans } = *record;
         let v6 = client.address.is_ipv6() || server.address.is_ipv6();
         let template = Template { v6, told };
-        if self.template != Some(template) || self.held.len() > ROOM {
+        if self.held.values().map(Vec::len).sum::<usize>() > ROOM {
             self.send_held()?;
-            self.template = Some(template);
         }
-        let held = &mut self.held;
+        let held = self.held.entry(template.number()).or_default();
         address(held, client, v6);
         address(held, server, v6);
         held.extend(client.port.to_be_bytes().into_iter().chain(server.port.to_be_bytes()));

@@ -31,6 +31,8 @@ pub(super) const SCHEMA: &str = "message handshake {
   optional int64 server_half_candidate_2_ns;
   optional int64 client_half_candidate_1_ns;
   optional int64 client_half_candidate_2_ns;
+  optional int64 rtt_candidate_1_ns;
+  optional int64 rtt_candidate_2_ns;
 }";
 
 pub(super) fn write(probe: &str, rows: &[Handshake], group: &mut Group<'_>) -> Result<()> {
@@ -60,5 +62,7 @@ pub(super) fn write(probe: &str, rows: &[Handshake], group: &mut Group<'_>) -> R
     group.optional(rows().map(|row| row.server_half_candidates_ns.map(|both| both[0])))?;
     group.optional(rows().map(|row| row.server_half_candidates_ns.map(|both| both[1])))?;
     group.optional(rows().map(|row| row.client_half_candidates_ns.map(|both| both[0])))?;
-    group.optional(rows().map(|row| row.client_half_candidates_ns.map(|both| both[1])))
+    group.optional(rows().map(|row| row.client_half_candidates_ns.map(|both| both[1])))?;
+    group.optional(rows().map(|row| row.rtt_candidates_ns.map(|both| both[0])))?;
+    group.optional(rows().map(|row| row.rtt_candidates_ns.map(|both| both[1])))
 }

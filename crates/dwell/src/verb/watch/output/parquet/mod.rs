@@ -5,7 +5,7 @@ mod round_trips;
 
 use super::{Output, beside};
 use crate::columns::{Columns, Group};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::continuous::RoundTrips;
 use std::path::Path;
@@ -25,8 +25,7 @@ impl Files {
             let (file, name) = (beside(file)?, probe.to_owned());
             let write =
                 move |rows: &[RoundTrips], group: &mut Group<'_>| round_trips::write(&name, rows, group);
-            let created = Columns::create(&file, round_trips::SCHEMA, write);
-            created.with_context(|| file.display().to_string())
+            Columns::create(&file, round_trips::SCHEMA, write)
         };
         Ok(Self { handshakes, round_trips: continuous.then(second).transpose()? })
     }
