@@ -58,9 +58,11 @@ impl Gatherer<'_> {
         }
         let capacity = self.records.len();
         let records = mem::replace(&mut self.records, Vec::with_capacity(capacity));
-        let parts = Batch::part(records).into_iter();
-        // All are tried: what a full disk has no place for is given up, and counted.
-        let appended = parts.map(|records| spool.append(records)).fold(Ok(()), |before, one| before.and(one));
+        let mut appended = Ok(());
+        for records in Batch::part(records) {
+            // All are tried: what a full disk has no place for is given up, and counted.
+            appended = appended.and(spool.append(records));
+        }
         drop(spool);
         self.shared.news.notify_all();
         let trouble = appended.err().map(|error| error.to_string());
