@@ -181,6 +181,27 @@ fn others_in_small_packets_make_no_figure_surely_wrong() {
     }
 }
 
+/// Packets that waited before a loaded link leave it at its own pace, which is more than they came at from the narrow one: no
+/// figure may be that pace, nor a bound.
+#[test]
+fn the_pace_of_a_loaded_link_behind_the_narrow_one_is_not_taken_for_it() {
+    let mut values = 0;
+    let mut judge_one = |case: &Case, seed| {
+        let judged = judge(case, seed);
+        assert!(judged.holds && !judged.bucket, "{case:?} {seed} {judged:?}");
+        values += usize::from(judged.value && judged.error.abs() < 0.001);
+    };
+    for (behind, after, kind) in
+        [(1.06, 20, "constant"), (1.06, 40, "poisson"), (1.1, 80, "poisson"), (1.02, 40, "pareto")]
+    {
+        for seed in 0..4 {
+            let case = Case { mbps: 250.0, before: 1.5, behind, narrow: 0, after, kind, size: 602, nic: "" };
+            judge_one(&case, seed);
+        }
+    }
+    assert!(values > 8, "{values} of 16");
+}
+
 #[test]
 fn behind_a_nic_that_holds_packets_a_loaded_narrow_link_is_measured_too() {
     let nic = NICS[1];

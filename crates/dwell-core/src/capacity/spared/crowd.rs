@@ -23,8 +23,10 @@ const CANDIDATES: usize = 300;
 const RUNS: usize = 3_000;
 
 /// A crowd lies so near to the slope along the earliest packets, as shares of it: not above, as nothing comes before its
-/// time, but for the stamps' errors, and below where no train got through untouched.
+/// time, but for the stamps' errors, and below where no train got through untouched. Where several did, a crowd below is of another
+/// link's pace: a loaded one behind the narrow link lets packets that waited there follow each other sooner than they came.
 const AROUND: RangeInclusive<f64> = 0.75..=1.04;
+const UNTOUCHED: RangeInclusive<f64> = 1.0 - SHARPEST..=1.04;
 
 const RESAMPLES: usize = 400;
 
@@ -52,7 +54,8 @@ fn weight(run: &Run, packet: f64) -> f64 {
 
 /// The sharpest crowd of runs; `packet`: bits of a full one.
 pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Crowd> {
-    let around = |run: &&Run| AROUND.contains(&(run.slope() / runs.floor));
+    let range = if runs.is_untouched(&UNTOUCHED) { UNTOUCHED } else { AROUND };
+    let around = |run: &&Run| range.contains(&(run.slope() / runs.floor));
     let mut weighed: Vec<(f64, Run)> =
         runs.runs.iter().filter(around).map(|run| (weight(run, packet), *run)).collect();
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -93,6 +96,8 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
     // And a bucket's timer one of its beat, in each train anew.
     let beat = if runs.is_of_bucket { error / (sums.len() as f64).sqrt() } else { 0.0 };
     let off = slope.value * (runs.held / 2.0 + beat) / lasting;
-    let slope = Estimate { low: slope.low - off, high: slope.high + off, ..slope };
+    // Where few got through untouched, or none, either may be true: that all others were held up, or that a link behind made a crowd.
+    let most = runs.most().unwrap_or(0.0);
+    let slope = Estimate { low: slope.low - off, high: (slope.high + off).max(most), ..slope };
     Some(Crowd { slope, share: score / total, trains: sums.len() })
 }

@@ -5,7 +5,8 @@ use crate::stats::Line;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::median;
 use crate::unit::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// Two packets of a train.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -51,6 +52,11 @@ pub(super) const LUMPY: f64 = 1.1;
 
 /// Of so many sizes no single one tells how soon packets can come.
 const ENOUGH: usize = 3;
+
+/// Where both ends of a run are no later than this share of a packet's time, together, it waited nowhere; one train bears the line that this
+/// is told by, and so many are no chance.
+const PROMPT: f64 = 0.02;
+const SEVERAL: usize = 3;
 
 /// Runs have these lengths, counted in points.
 const STRIDES: [usize; 14] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128];
@@ -100,6 +106,20 @@ impl Runs {
             }
         }
         (floor > 0.0 && floor.is_finite()).then_some(all)
+    }
+
+    /// Nanoseconds a bit that the narrow link needs at the most, where packets tell that come one by one and from no bucket: none comes
+    /// before its time, though behind a loaded link they come nearer to each other.
+    pub(super) fn most(&self) -> Option<f64> {
+        (self.held == 0.0 && !self.is_of_bucket).then_some(self.floor)
+    }
+
+    /// Whether several trains have runs that waited nowhere and took that time, within these shares of it: then it is what the narrow link
+    /// needs.
+    pub(super) fn is_untouched(&self, around: &RangeInclusive<f64>) -> bool {
+        let at_floor = |run: &&Run| run.late <= PROMPT && around.contains(&(run.slope() / self.floor));
+        let prompt = self.runs.iter().filter(at_floor).map(|run| run.train);
+        self.most().is_some() && prompt.collect::<BTreeSet<_>>().len() >= SEVERAL
     }
 
     fn add(&mut self, train: usize, points: &[Point], bits: f64, from: f64) {
