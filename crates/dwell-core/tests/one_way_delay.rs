@@ -149,6 +149,35 @@ fn the_stage_takes_the_place_of_kernel_stamps() {
 }
 
 #[test]
+fn the_kernel_stage_that_is_not_seen_from_afar_is_within_the_intervals() {
+    let stage = Estimate { value: 30e3, low: 29.9e3, high: 30.1e3 };
+    let report = measure(Link::default(), Correction::Stage(stage));
+    for (quantity, truth) in [(Quantity::OneWayDelay, 200e3), (Quantity::RoundTrip, 400e3)] {
+        let finding = report.finding(quantity);
+        assert_eq!(finding.holds(truth), Some(true), "{finding:?}");
+    }
+}
+
+#[test]
+fn no_delay_is_less_than_nothing() {
+    let stage = Estimate { value: 600e3, low: 590e3, high: 610e3 };
+    let report = measure(Link::default(), Correction::Stage(stage));
+    let finding = report.finding(Quantity::OneWayDelay);
+    assert!(matches!(finding, Finding::Unmeasurable { .. }), "{finding:?}");
+    let stage = Estimate { value: 250e3, low: 100e3, high: 400e3 };
+    let finding = measure(Link::default(), Correction::Stage(stage)).finding(Quantity::OneWayDelay);
+    assert!(matches!(finding, Finding::Bound { bound, .. } if bound > 100e3), "{finding:?}");
+}
+
+#[test]
+fn that_there_was_no_stage_to_take_off_is_told() {
+    let report = measure(Link::default(), Correction::Unknown("it is too short".to_owned()));
+    assert!((value(&report, Quantity::OneWayDelay) - 200e3).abs() < MEDIAN_WAIT);
+    let told = "no application stage was found to take off (it is too short)";
+    assert!(report.warnings.iter().any(|warning| warning.starts_with(told)), "{:?}", report.warnings);
+}
+
+#[test]
 fn a_step_in_the_middle_is_noticed() {
     let link = Link { step: Some((300e6, 1.5e9)), ..Link::default() };
     let report = measure(link, Correction::Stamps);

@@ -39,12 +39,16 @@ use crate::train::{Departure, Direction, Fate, Fleet, Observation, PathFacts, Tr
 use crate::unit::{Bytes, Nanos};
 
 /// How PPT_dst is taken off.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Correction {
     /// By the receiving kernel's own stamps, packet by packet; falls back to nothing where there are none.
     Stamps,
-    /// By the application stage that the knee found, in nanoseconds, from application stamps alone.
+    /// By the application stage `A` that the knee found, in nanoseconds, from application stamps alone. PPT = K + A, and the
+    /// kernel stage `K` cannot be seen from afar: it stays in the value, and the interval reaches down to what is left
+    /// if all of it were `K`.
     Stage(Estimate),
+    /// As by stamps, because the knee found no stage, and why not.
+    Unknown(String),
 }
 
 /// What can be set.
@@ -153,6 +157,16 @@ fn wilson(share: f64, n: f64) -> (f64, f64) {
     (((centre - reach) / scale).max(0.0), ((centre + reach) / scale).min(1.0))
 }
 
+/// A delay, unless nothing is left of it: then only that it is no longer than so.
+fn possible(value: f64, low: f64, high: f64) -> Finding {
+    let wrong = "what was taken off for the receiving host is as long as the delay itself";
+    match (value > 0.0, high > 0.0) {
+        (true, _) => Finding::nanos(value, low, high),
+        (false, true) => Finding::at_most(high, Unit::Ns, wrong),
+        (false, false) => Finding::unmeasurable(wrong),
+    }
+}
+
 impl OneWayDelay {
     /// For a path of which `facts` are known.
     #[must_use]
@@ -257,17 +271,26 @@ impl OneWayDelay {
 
     /// `theta` is what the clocks add to a reading; `pace` is the rate of the other clock against this one. While a
     /// packet is under way theta drifts by skew times its delay, the same in both ways: w (1 + skew) is read.
-    fn way(lone: &[Lone], theta: impl Fn(f64) -> f64, pace: f64, stage: Option<Estimate>) -> Option<Way> {
+    ///
+    /// `stage`: what to take off instead of the receiver's stamps, and the least that is left whatever was not seen.
+    fn way(
+        lone: &[Lone],
+        theta: impl Fn(f64) -> f64,
+        pace: f64,
+        stage: Option<(&Estimate, f64)>,
+    ) -> Option<Way> {
         let even = |reading: f64, at: f64| (reading - theta(at)) / pace;
         let apparent = middle(lone.iter().map(|l| even(l.apparent, l.at)))?;
         let wire = match stage {
             None => middle(lone.iter().map(|l| even(l.wire, l.at)))?,
-            Some(stage) => {
+            Some((stage, least)) => {
                 let whole = middle(lone.iter().map(|l| even(l.stamped, l.at)))?;
                 let join = |a: f64, b: f64| a.hypot(b);
                 Estimate {
                     value: whole.value - stage.value,
-                    low: whole.value - stage.value - join(whole.value - whole.low, stage.high - stage.value),
+                    low: least.min(
+                        whole.value - stage.value - join(whole.value - whole.low, stage.high - stage.value),
+                    ),
                     high: whole.value - stage.value + join(whole.high - whole.value, stage.value - stage.low),
                 }
             }
@@ -292,9 +315,9 @@ impl OneWayDelay {
         let (forward, reverse, _) = self.stretch();
         let offset = self.offset(&forward, &reverse)?;
         let theta = |at: f64| offset.start.value + offset.skew.value * at;
-        let stage = match self.config.correction {
-            Correction::Stamps => None,
-            Correction::Stage(stage) => Some(stage),
+        let stage = match &self.config.correction {
+            Correction::Stamps | Correction::Unknown(_) => None,
+            Correction::Stage(stage) => Some((stage, self.serialisation)),
         };
         let pace = 1.0 + offset.skew.value;
         Some((Self::way(&forward, theta, pace, stage)?, Self::way(&reverse, |at| -theta(at), pace, None)?))
@@ -346,7 +369,7 @@ impl Method for OneWayDelay {
 
     fn report(&self) -> Report {
         let vantage = match self.config.correction {
-            Correction::Stamps => Vantage::Capture,
+            Correction::Stamps | Correction::Unknown(_) => Vantage::Capture,
             Correction::Stage(_) => Vantage::Application,
         };
         let mut report = Report::new("one-way-delay", vantage);
@@ -378,10 +401,11 @@ impl Method for OneWayDelay {
         let reach = offset.start.half_width();
         let one_way = |estimate: &Estimate| {
             let least = self.serialisation.max(0.0).min(estimate.value);
-            Finding::nanos(estimate.value, (estimate.low - reach).max(least), estimate.high + reach)
+            possible(estimate.value, (estimate.low - reach).max(least), estimate.high + reach)
         };
         let round = there.wire.value + back.wire.value;
-        let reach_round = (there.wire.half_width()).hypot(back.wire.half_width());
+        let below = (there.wire.value - there.wire.low).hypot(back.wire.value - back.wire.low);
+        let above = (there.wire.high - there.wire.value).hypot(back.wire.high - back.wire.value);
         let start = match self.origin {
             Some((here, other)) => (other - here).as_f64(),
             None => 0.0,
@@ -390,7 +414,7 @@ impl Method for OneWayDelay {
             .with(Quantity::ApparentOneWayDelay, one_way(&there.apparent))
             .with(Quantity::OneWayDelay, one_way(&there.wire))
             .with(Quantity::ReverseOneWayDelay, one_way(&back.wire))
-            .with(Quantity::RoundTrip, Finding::nanos(round, round - reach_round, round + reach_round))
+            .with(Quantity::RoundTrip, possible(round, round - below, round + above))
             .with(
                 Quantity::DelayVariation,
                 Finding::nanos(there.variation.value, there.variation.low, there.variation.high),
@@ -419,7 +443,13 @@ impl Method for OneWayDelay {
             let finding = Finding::nanos(receiver.value, receiver.low, receiver.high);
             report = report.with(Quantity::PptHeading, finding);
         }
-        if matches!(self.config.correction, Correction::Stamps) && there.receiver.is_none() {
+        if let Correction::Unknown(why) = &self.config.correction {
+            report.warnings.push(format!(
+                "no application stage was found to take off ({why}): the receiving kernel's stamps, where it gave any, \
+                 take its place"
+            ));
+        }
+        if !matches!(self.config.correction, Correction::Stage(_)) && there.receiver.is_none() {
             report.warnings.push(
                 "the receiver's kernel gave no time stamps: the one-way delay contains the receiving host; measure \
                  its application stage with dwell ppt to take it off"

@@ -64,7 +64,10 @@ pub(crate) fn correction(stage: Option<&Finding>) -> Correction {
         Some(Finding::Value { value, low, high, .. }) => {
             Correction::Stage(Estimate { value: *value, low: *low, high: *high })
         }
-        _ => Correction::Stamps,
+        Some(Finding::Bound { reason, .. } | Finding::Unmeasurable { reason }) => {
+            Correction::Unknown(reason.clone())
+        }
+        None => Correction::Stamps,
     }
 }
 
