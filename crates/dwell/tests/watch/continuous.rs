@@ -98,11 +98,25 @@ fn nothing_is_told_of_what_was_under_way_while_the_clock_was_set_back() {
 #[test]
 fn a_connection_that_was_there_before_has_round_trips_of_unnamed_ends() {
     let here = folder();
-    // What is seen first of it may be a repetition.
-    let exchanges = [exchange(1_000, 0, 0, 99), exchange(1_000, 200_000_000, 1, 14)];
-    write(&here.path().join("a.pcap"), &exchanges.concat());
+    // What is seen first of it may be a repetition; what comes after eleven seconds of rest is none.
+    write(&here.path().join("a.pcap"), &exchange(1_000, 0, 0, 99));
+    write(&here.path().join("b.pcap"), &exchange(1_000, 200_000_000, 1, 14));
+    let mut capture = std::fs::read(here.path().join("a.pcap")).expect("read");
+    let mut later = std::fs::read(here.path().join("b.pcap")).expect("read").split_off(24);
+    let mut record = 0;
+    while let Some(head) = later.get_mut(record..record + 16) {
+        let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("four"));
+        let (second, length) = (word(0) + 11, word(8) as usize);
+        head[..4].copy_from_slice(&second.to_le_bytes());
+        record += 16 + length;
+    }
+    capture.extend(later);
+    std::fs::write(here.path().join("a.pcap"), capture).expect("written");
     let output = dwell(here.path(), &["watch", "a.pcap", "--continuous", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let withheld =
+        "; 2 acknowledgments withheld, of data that may have been sent before its connection was seen";
+    assert!(text(&output.stderr).contains(withheld), "{}", text(&output.stderr));
     let told = lines(&output);
     let acknowledged: Vec<_> = told.iter().filter(|line| line["by"] == "acknowledgment").collect();
     let least = |port: u16| {
