@@ -75,6 +75,9 @@ enum Beginning {
     /// It may.
     #[default]
     Unseen,
+    /// A SYN, and nothing since: anybody can forge one, and an old one may come late. What follows is known to be new once it is
+    /// answered.
+    Begun,
     /// It may; and since then all that was seen of it is acknowledged, and it has sent nothing.
     Settled(Nanos),
     /// Not since the handshake, or a rest in which whatever had been under way would have been sent again. What it asks is
@@ -94,10 +97,10 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it. Anybody can forge one, and an old
-    /// one may come late: what follows is known to be new once it is [answered](Self::opened).
+    /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it.
     pub(super) fn begin(&mut self, next: u32, stamp: Option<u32>) {
-        *self = Self { next: Some(next), newest_stamp: stamp, ..Self::default() };
+        *self =
+            Self { next: Some(next), beginning: Beginning::Begun, newest_stamp: stamp, ..Self::default() };
     }
 
     /// Whether it begins here already, and has sent nothing since.
@@ -105,9 +108,11 @@ impl Sent {
         self.next == Some(next)
     }
 
-    /// Whether a SYN/ACK with this acknowledgment answers its SYN. What that brought may have been refused.
+    /// Whether a SYN/ACK with this acknowledgment answers its SYN, since which it has sent nothing. What that brought may have
+    /// been refused.
     pub(super) fn is_opened_by(&self, acknowledgment: u32) -> bool {
-        self.next.is_some_and(|next| next.wrapping_sub(acknowledgment) <= u32::from(u16::MAX))
+        let is_near = |next: u32| next.wrapping_sub(acknowledgment) <= u32::from(u16::MAX);
+        matches!(self.beginning, Beginning::Begun) && self.next.is_some_and(is_near)
     }
 
     /// Its SYN is answered, or answers one: all that it sends from here is seen.
@@ -124,10 +129,13 @@ impl Sent {
     /// Something that is to be acknowledged: `length` sequence numbers.
     pub(super) fn send(&mut self, at: Nanos, sequence: u32, length: u32, stamp: Option<u32>, is_data: bool) {
         let end = sequence.wrapping_add(length);
-        if let Beginning::Settled(since) = self.beginning {
-            let is_rested = at - since >= LOST && self.next == Some(sequence);
-            self.beginning = if is_rested { Beginning::Seen(Asked::Nothing) } else { Beginning::Unseen };
-        }
+        self.beginning = match self.beginning {
+            Beginning::Seen(asked) => Beginning::Seen(asked),
+            Beginning::Settled(since) if at - since >= LOST && self.next == Some(sequence) => {
+                Beginning::Seen(Asked::Nothing)
+            }
+            _ => Beginning::Unseen,
+        };
         let seems_new = self.next.is_none_or(|next| !is_newer(next, sequence));
         if seems_new {
             self.bytes.push(end, at);

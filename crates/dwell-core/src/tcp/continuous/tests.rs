@@ -218,6 +218,11 @@ fn what_was_sent_before_a_syn_that_nobody_answers_may_be_sent_again() {
         let segments = [&before[..], &[between], &gone_back(300_000)].concat();
         assert_eq!(told_of(&segments, By::Acknowledgment), [], "{between:?}");
     }
+    // A SYN/ACK once more, whose SYN was not seen: its client has sent since.
+    let late = Segment { at: Nanos::from_micros(500), ..answer };
+    let [first, acknowledged, second, last] = gone_back(0);
+    let segments = [first, late, acknowledged, second, last];
+    assert_eq!(told_of(&segments, By::Acknowledgment), []);
     // The SYN once more before anything else, as when its answer is lost, and the answer once more.
     let again = [syn(0, 999), answer, syn(1_000_000, 999), Segment { at: Nanos::from_secs(1), ..answer }];
     let segments = [&again[..], &gone_back(2_000_000)].concat();
