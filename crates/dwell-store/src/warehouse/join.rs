@@ -93,7 +93,7 @@ impl Asked<'_> {
     /// row costs. A probe that saw nothing has zeros. Of a probe's records that differ the maxima mix the halves: such
     /// connections are asked for again, record by record.
     fn statement(&self, of_these: &str, group: &str) -> String {
-        let mut text = String::from("SELECT max(key), max(ends), min(first_at), count(*)");
+        let mut text = String::from("SELECT key, max(ends), min(first_at), count(*)");
         for probe in self.probes {
             for (time, above, below) in [("server_ns", MARKS, "marks"), ("client_ns", FLAGS, "flags")] {
                 let _ = write!(text, ", max((probe = '{probe}') * (({time} + 1) * {above} + {below}))");
