@@ -6,6 +6,9 @@ use dwell_core::limit::Limit;
 use dwell_core::stats::quantile::{median, quantile};
 use dwell_core::{BitRate, Finding, Method, Path, Quantity, Side, run};
 use dwell_sim::{Scenario, SimPath};
+use rand::RngExt as _;
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::SeedableRng as _;
 
 /// One path: its narrow link's rate in Mb/s, the other links' as multiples, and traffic on the narrow link and behind it.
 #[derive(Copy, Clone, Debug)]
@@ -59,6 +62,8 @@ impl Case {
 struct Judged {
     error: f64,
     holds: bool,
+    /// A value or a bound.
+    is_told: bool,
     value: bool,
     seconds: f64,
     share: f64,
@@ -83,6 +88,7 @@ fn judge(case: &Case, seed: u64) -> Judged {
     Judged {
         error: estimate / truth - 1.0,
         holds: finding.holds(truth) == Some(true),
+        is_told: finding.holds(truth).is_some(),
         value: finding.estimate().is_some(),
         seconds: effort.span.as_secs_f64(),
         share: effort.share_of(BitRate(truth as u64)).unwrap_or(0.0),
@@ -298,5 +304,79 @@ fn the_whole_grid() {
             let from = asked("FROM").parse().unwrap_or(0);
             judge_all(&rates, &sizes, nic, from..from + seeds);
         }
+    }
+}
+
+/// A path drawn by its number, and its NIC.
+fn drawn(number: u64) -> (Case, String) {
+    let mut source = SplitMix64::seed_from_u64(number);
+    let mut between = |least: f64, most: f64| least * (most / least).powf(source.random::<f64>());
+    let mbps = between(20.0, 20_000.0);
+    let (before, behind) = (between(1.0, 10.0), between(1.02, 10.0));
+    let mut one = |of: &[u32]| of[(between(1.0, 2.0).log2() * of.len() as f64) as usize];
+    let (narrow, after) = (one(&[0, 20, 40, 60, 80]), one(&[0, 0, 20, 40, 60, 80]));
+    let kind = KINDS[one(&[0, 1, 2]) as usize];
+    let size = one(&[90, 300, 602, LARGEST]);
+    let nic = one(&[0, 1, 2, 3, 4]);
+    // Of full packets.
+    let period = between(0.5, 40.0) * f64::from(8 * LARGEST) / mbps;
+    let nic = match nic {
+        0 => String::new(),
+        1 => format!("nic = {{ hold = {{ period = '{period:.2} us' }} }}"),
+        2 => format!("nic = {{ throttle = {{ period = '{period:.2} us' }} }}"),
+        3 => {
+            format!("nic = {{ adaptive = {{ least = '{:.2} us', most = '{period:.2} us' }} }}", period / 10.0)
+        }
+        _ => format!("nic = {{ deferred = {{ period = '{period:.2} us', polls = 2 }} }}"),
+    };
+    (Case { mbps, before, behind, narrow, after, kind, size, nic: "" }, nic)
+}
+
+/// Judges these of the drawn paths whose NIC is of this kind, and tells which findings do not hold.
+fn judge_drawn(numbers: impl Iterator<Item = u64>, kind: &str) -> Vec<Judged> {
+    let judged = numbers.filter_map(|number| {
+        let (case, nic) = drawn(number);
+        if !nic.contains(kind) || nic.is_empty() != kind.is_empty() {
+            return None;
+        }
+        let case = Case { nic: nic.leak(), ..case };
+        let judged = judge(&case, number);
+        if judged.is_told && !judged.holds {
+            println!("{number} {case:?}\n    {judged:?}");
+        }
+        Some(judged)
+    });
+    judged.collect()
+}
+
+/// A NIC that adapts has a period that depends on what came before: where trains did not agree even bounds were false, up to thousands of
+/// times the truth.
+#[test]
+fn behind_a_nic_that_adapts_trains_that_do_not_agree_tell_no_false_bound() {
+    let judged = judge_drawn([2_055, 2_208, 2_391, 2_708].into_iter(), "adaptive");
+    assert!(judged.len() == 4 && judged.iter().all(|one| one.holds || !one.is_told), "{judged:?}");
+}
+
+/// The link before the narrow one is hardly faster, others' small packets are in every run, and the sender is late with the trains that
+/// would show them.
+#[test]
+fn a_late_sender_is_no_proof_that_nobody_else_is_there() {
+    let judged = judge_drawn([1_318].into_iter(), "deferred");
+    assert!(judged.len() == 1 && judged[0].holds && judged[0].warned, "{judged:?}");
+}
+
+/// Of paths drawn at random, `PATHS` of them, the first by `FROM`:
+/// `cargo test -p dwell-sim --test capacity_judged -- drawn --ignored --nocapture`.
+#[test]
+#[ignore = "a quarter of an hour"]
+fn drawn_paths() {
+    let asked = |name: &str, usual| std::env::var(name).map_or(usual, |one| one.parse().unwrap());
+    let from = asked("FROM", 2_000);
+    for kind in ["", "hold", "throttle", "adaptive", "deferred"] {
+        let judged = judge_drawn(from..from + asked("PATHS", 500), kind);
+        let bounds: Vec<&Judged> = judged.iter().filter(|one| one.is_told && !one.value).collect();
+        let held = bounds.iter().filter(|one| one.holds).count();
+        println!("{kind}: {held} of {} bounds hold", bounds.len());
+        told(&format!("drawn, {kind}"), &judged);
     }
 }

@@ -7,6 +7,7 @@ use super::runs::{LUMPY, lump, pace};
 use super::verdict::{in_all, narrow_link, no_less, rates_told};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::coalescence::Coalescence;
+use crate::limit::Limit;
 use crate::method::{Method, Step};
 use crate::nic::Kind;
 use crate::report::{Finding, Quantity, Report};
@@ -177,12 +178,8 @@ impl SparedRuns {
         let (tick, mut slope) = (self.tick() / occupied(self.facts.max_size), found.slope);
         slope.low = (alone.iter().copied().fold(slope.low, f64::min) - tick).max(slope.value / 2.0);
         slope.high = alone.iter().copied().fold(slope.high, f64::max) + tick;
-        if found.trains < TRAINS
-            || found.share < SHARE
-            || found.lead < LEAD
-            || found.scatter > SCATTER
-            || found.slope.half_width() > NARROW * slope.value
-        {
+        let is_vague = found.share < SHARE || found.slope.half_width() > NARROW * slope.value;
+        if is_vague || found.trains < TRAINS || found.lead < LEAD || found.scatter > SCATTER {
             report.warnings.push(format!(
                 "the receiver gathers packets, and cross traffic spared few of the trains that its period can measure ({} trains, \
                  {:.0} % of what could speak for it): measure again",
@@ -190,6 +187,7 @@ impl SparedRuns {
                 found.share * 100.0
             ));
         }
+        let is_apart = alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE);
         let why = if found.woven {
             Some(
                 "two packets agree on this less often than longer runs: others' packets are in all of these, in step",
@@ -199,6 +197,13 @@ impl SparedRuns {
         } else {
             None
         };
+        // No packet comes before its time, but it seems to where a period was longer than it is taken for: of one that depends on what came
+        // before, trains that do not agree tell not even a bound.
+        if is_vague && ruler.is_adaptive() && (why.is_some() || is_apart) {
+            let why = "the receiver gathers packets, and too few trains agree on how many came while it does";
+            let report = report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
+            return Some(report.limited(Limit::Unstable, why));
+        }
         if let Some(why) = why {
             let why = format!("the receiver gathers packets, and {why}");
             return Some(in_all(report, 1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT), &why));
@@ -210,7 +215,7 @@ impl SparedRuns {
                 found.untouched * 100.0
             ));
         }
-        if alone.len() < 2 || alone.iter().any(|one| (one / slope.value - 1.0).abs() > AGREE) {
+        if is_apart {
             report.warnings.push(rates_told(&alone));
             return Some(no_less(report, &slope));
         }

@@ -26,6 +26,7 @@ mod long;
 mod rounds;
 mod ruler;
 mod runs;
+mod strain;
 mod train;
 mod verdict;
 mod whole;
@@ -39,6 +40,7 @@ use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
 use long::Long;
 use ruler::Ruler;
+use strain::Strained;
 use train::Seen;
 
 /// How `spared-runs` probes.
@@ -94,8 +96,8 @@ pub struct SparedRuns {
     trains: Vec<Seen>,
     /// How long everything that was asked for lasts.
     planned: Nanos,
-    /// Of trains that were sent a little slower than what was found: by what factor they came slower than that.
-    strained: Option<Vec<f64>>,
+    /// Trains that were sent a little slower than what was found.
+    strained: Option<Strained>,
     /// Finds out how the receiver gathers packets, where it does; what is found then measures.
     ears: Option<Coalescence>,
     ruler: Option<Ruler>,
@@ -170,7 +172,7 @@ impl Method for SparedRuns {
         };
         match &mut self.strained {
             _ if hold == Nanos::ZERO => self.trains.push(seen),
-            Some(strained) => strained.extend(seen.strain()),
+            Some(strained) => strained.see(&seen),
             None => (),
         }
     }

@@ -1,11 +1,12 @@
 //! Which trains are sent, round by round.
 
 use super::runs::{LUMPY, lump, pace};
+use super::strain::{SLOWER, Strained};
 use super::train::Seen;
-use super::verdict::{AGREEING, SLOWER, SPILL, SURE};
+use super::verdict::{AGREEING, SPILL, SURE};
 use super::{LARGE, SIZES, SparedRuns};
 use crate::stats::chance::exponential;
-use crate::stream::{spacing, stream};
+use crate::stream::{occupied, spacing, stream};
 use crate::train::{Departure, Train};
 use crate::unit::Nanos;
 
@@ -92,9 +93,9 @@ impl SparedRuns {
         if self.strained.is_some() || lump(self.full(), pace) <= LUMPY {
             return Vec::new();
         }
-        self.strained = Some(Vec::new());
         let Some(found) = self.crowd(&self.link_sizes(), 0.0) else { return Vec::new() };
         let size = self.facts.max_size;
+        self.strained = Some(Strained::new(found.slope.value * occupied(size)));
         let packets = self.longest().max(BURST);
         let hold = spacing(size, 1e9 / found.slope.value / SLOWER);
         vec![Departure { pause: self.config.pause * 2, train: stream(size, hold, packets) }; TESTS]

@@ -146,6 +146,11 @@ impl Ruler {
         self.period
     }
 
+    /// Whether the period depends on what came before.
+    pub(super) const fn is_adaptive(&self) -> bool {
+        self.rousing.is_some()
+    }
+
     /// The least time between two trains.
     pub(super) fn rest(&self) -> Nanos {
         self.rest

@@ -7,7 +7,7 @@ use crate::clock::CLOCK_RATE_DOUBT;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
-use crate::stats::quantile::{mean, quantile, standard_deviation};
+use crate::stats::quantile::quantile;
 use crate::stream::occupied;
 use crate::unit::{BitRate, Bytes};
 
@@ -16,16 +16,6 @@ const SHRINKS: f64 = 0.4;
 
 /// Weight of a crowd that leaves no doubt.
 const CLEAR: f64 = 0.1;
-
-/// Slower trains that come slower by no more than this passed.
-const STRAIN: f64 = 0.01;
-
-/// A random source's packets differ in number from train to train, by the root of it. Where they differ by less than this share of
-/// that, others come in step, into all trains alike.
-const IN_STEP: f64 = 0.5;
-
-/// So much slower than what was found are the trains of the test.
-pub(super) const SLOWER: f64 = 1.01;
 
 /// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
 pub(super) const SURE: f64 = 0.006;
@@ -61,31 +51,6 @@ impl SparedRuns {
             of(*size).is_some_and(|pace| pace <= full * (1.0 - SHRINKS * less))
         };
         sizes.into_iter().filter(shrinks).collect()
-    }
-
-    /// Whether what held up slower trains is the same in each of them.
-    fn in_step(&self) -> bool {
-        let strained = self.strained.as_deref().unwrap_or_default();
-        let Some((mean, deviation)) = mean(strained).zip(standard_deviation(strained)) else { return false };
-        // Packets of others in a train, of the same size: each makes it so much slower.
-        let others = (mean - 1.0) * self.longest() as f64;
-        deviation * others.sqrt() < IN_STEP * (mean - 1.0)
-    }
-
-    /// The load that others may have put between the packets of every run, where trains a little slower than what was found
-    /// came slower still.
-    ///
-    /// At worst the link before the narrow one is no faster: packets enter L / C apart and leave (1 + rho) L / C apart, which
-    /// was found. Those sent f times that apart then leave L / C + rho f (1 + rho) L / C apart; the strain is that over what
-    /// they were sent at.
-    fn held_up(&self) -> Option<f64> {
-        let strained = self.strained.as_deref()?;
-        let (mean, deviation) = (mean(strained)?, standard_deviation(strained)?);
-        (mean - 1.0 > STRAIN + 2.0 * deviation / (strained.len() as f64).sqrt()).then(|| {
-            // strain = 1 / (f (1 + rho)) + rho, which is rho^2 + (1 - strain) rho + 1 / f - strain = 0.
-            let (half, rest) = ((mean - 1.0) / 2.0, mean - 1.0 / SLOWER);
-            half + (half * half + rest).sqrt()
-        })
     }
 
     /// Where the runs of trains of these sizes crowd, without the first packets of each, which take so many bits.
@@ -223,14 +188,19 @@ impl SparedRuns {
         let mut slope = found.slope;
         let tick = self.facts.resolution.as_f64().max(0.0) / occupied(self.facts.max_size);
         (slope.low, slope.high) = ((slope.low - tick).max(slope.value / 2.0), slope.high + tick);
-        if let Some(load) = self.held_up() {
+        if let Some((strained, others)) = self.strained.as_ref().and_then(|all| Some((all, all.others()?))) {
+            let what = if others.are_shown {
+                "trains a little slower than this are held up"
+            } else {
+                "the sender was late with trains a little slower than this, so that these cannot show who else is there"
+            };
             report.warnings.push(format!(
-                "the receiver gathers packets, and trains a little slower than this are held up: if the link before the narrow \
-                 one is no faster, others' packets are in every run, and the narrow link carries up to {}",
-                BitRate((rate(slope.value) * (1.0 + load)) as u64)
+                "the receiver gathers packets, and {what}: if the link before the narrow one is no faster, others' packets are in \
+                 every run, and the narrow link carries up to {}",
+                BitRate((rate(slope.value) * (1.0 + others.load)) as u64)
             ));
-            slope.low = slope.low.min(slope.value / (1.0 + load));
-            if self.in_step() {
+            slope.low = slope.low.min(slope.value / (1.0 + others.load));
+            if others.are_shown && strained.in_step(self.longest()) {
                 let why = "trains a little slower than this came slower still, and all alike: others' packets are in all of these, in \
                            step";
                 let least = rate(slope.high) * (1.0 - CLOCK_RATE_DOUBT);
@@ -304,42 +274,4 @@ pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
     report
         .with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
         .with(Quantity::EndLinkCapacity, no_narrower)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Config;
-    use super::super::bucket_tests::facts;
-    use super::super::train::Seen;
-    use super::*;
-
-    const PACKETS: usize = 100;
-
-    /// After a train of so many packets, and slower ones that came so many times what they were sent at.
-    fn strained(strained: Vec<f64>) -> SparedRuns {
-        let facts = facts();
-        let (size, came) = (facts.max_size, (0..PACKETS).map(|place| 1e5 * place as f64).collect());
-        let train = Seen { size, at: 0.0, sent: 1e4, came, vantage: Vantage::Capture };
-        SparedRuns {
-            trains: vec![train],
-            strained: Some(strained),
-            ..SparedRuns::new(Config::default(), &facts)
-        }
-    }
-
-    #[test]
-    fn others_come_in_step_where_each_train_meets_as_many_of_them() {
-        // Of so many packets of others in a train a random source makes them differ by the root.
-        let longest = PACKETS as f64;
-        let others = 0.3 * longest;
-        let differing =
-            |by: f64| strained([-1.0, 1.0].repeat(4).iter().map(|side| 1.3 + side * by / longest).collect());
-        assert!(!differing(others.sqrt()).in_step());
-        assert!(differing(0.2 * others.sqrt()).in_step());
-        assert!(strained(vec![1.3; 8]).in_step() && !strained(Vec::new()).in_step());
-        // Trains that passed as they were sent tell of no load, others of the one that makes them so much slower.
-        assert_eq!(strained(vec![1.0; 8]).held_up(), None);
-        let load = strained(vec![1.3; 8]).held_up().unwrap();
-        assert!((1.0 / (SLOWER * (1.0 + load)) + load - 1.3).abs() < 1e-9, "{load}");
-    }
 }
