@@ -7,7 +7,7 @@
 use dwell_core::avail::{Busy, busy};
 use dwell_core::stats::quantile::{median, quantile};
 use dwell_core::truth::LinkUse;
-use dwell_core::{Direction, Method, Path, Quantity, run};
+use dwell_core::{Direction, Finding, Method, Path, Quantity, run};
 use dwell_sim::{Scenario, SimPath};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -187,6 +187,9 @@ struct Judged {
     runs: usize,
     held: usize,
     bounds: usize,
+    /// Runs that told the tight link's capacity, and those of which that interval holds.
+    carries: usize,
+    carried: usize,
     packets: Vec<f64>,
     seconds: Vec<f64>,
 }
@@ -203,10 +206,18 @@ fn judge(group: &str, cases: &[Case], seeds: Range<u64>) -> Judged {
             let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
             let usage = before.until(&path.reading(Direction::Forward).unwrap().unwrap()).unwrap();
             let free = usage.tight().and_then(LinkUse::free).unwrap();
+            let alone = usage.tight().and_then(LinkUse::alone).unwrap();
             let report = method.report();
             let finding = report.finding(Quantity::AvailableBandwidth);
             one.runs += 1;
             one.held += usize::from(finding.holds(free) == Some(true));
+            if let (carries @ Finding::Value { high, .. }, Finding::Value { high: free, .. }) =
+                (&report.finding(Quantity::TightLinkCapacity), &finding)
+            {
+                one.carries += 1;
+                one.carried += usize::from(carries.holds(alone) == Some(true));
+                assert!(free <= high, "{}: {free} of {high} free", case.name);
+            }
             one.packets.push(effort.packets as f64);
             one.seconds.push(effort.span.as_f64() / 1e9);
             let Some(found) = finding.estimate() else {
@@ -235,6 +246,8 @@ impl Judged {
         self.runs += other.runs;
         self.held += other.held;
         self.bounds += other.bounds;
+        self.carries += other.carries;
+        self.carried += other.carried;
     }
 
     fn worst_unwarned(&self) -> f64 {
@@ -245,8 +258,8 @@ impl Judged {
         let percent =
             |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}", share * 100.0));
         println!(
-            "{name:45} median {:>5} p95 {:>5} worst {:>5} % of the narrow link; without a warning {:>5}; holds {} of {}, {} bounds; {:.0} \
-             packets, {:.2} s",
+            "{name:45} median {:>5} p95 {:>5} worst {:>5} % of the narrow link; without a warning {:>5}; holds {} of {}, {} bounds; \
+             capacity {} of {}; {:.0} packets, {:.2} s",
             percent(median(&self.errors)),
             percent(quantile(&self.errors, 0.95)),
             percent(quantile(&self.errors, 1.0)),
@@ -254,6 +267,8 @@ impl Judged {
             self.held,
             self.runs,
             self.bounds,
+            self.carried,
+            self.carries,
             median(&self.packets).unwrap_or(0.0),
             median(&self.seconds).unwrap_or(0.0)
         );
@@ -266,6 +281,7 @@ fn one_loaded_link_is_told_with_few_packets() {
     assert!(median(&judged.errors).unwrap() < 0.015);
     assert!(quantile(&judged.errors, 0.95).unwrap() < 0.09);
     assert!(judged.held * 10 >= judged.runs * 9, "{} of {}", judged.held, judged.runs);
+    assert!(judged.carried * 20 >= judged.carries * 19, "{} of {}", judged.carried, judged.carries);
     assert!(median(&judged.packets).unwrap() <= 300.0 && median(&judged.seconds).unwrap() < 2.0);
 }
 

@@ -302,13 +302,12 @@ impl Bucket {
             )
     }
 
-    /// Adds the rate and the depth that this line shows, of packets of a size.
-    pub(crate) fn told(&self, report: Report, line: &Line, size: Bytes) -> Report {
+    /// Adds the rate and the depth that this line shows, of packets of a size, by stamps of that `resolution`.
+    pub(crate) fn told(&self, report: Report, line: &Line, size: Bytes, resolution: f64) -> Report {
         let finding = |of: Estimate, each: f64, unit| {
             Finding::value(each * of.value, each * of.low, each * of.high, unit)
         };
-        let own = line.own;
-        let token = Estimate { value: 1.0 / own.value, low: 1.0 / own.high, high: 1.0 / own.low };
+        let token = line.carries(resolution);
         let report = report.with(Quantity::TokenRate, finding(token, occupied(size) * 1e9, Unit::Bps));
         match self.depth(line) {
             Some(depth) => report.with(Quantity::BucketDepth, finding(depth, size.0 as f64, Unit::Bytes)),

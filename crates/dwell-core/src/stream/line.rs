@@ -18,9 +18,40 @@ pub(crate) struct Line {
     pub(crate) noise: f64,
     /// Where all samples begin if nothing is known of it.
     pub(crate) begins: Option<Estimate>,
+    /// What `own` may be off by that resampling does not show, nanoseconds.
+    pub(crate) unshown: Unshown,
+}
+
+/// What all samples, and so all resamples, have in common.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Unshown {
+    /// By what was known of it: half of a 95 % interval.
+    pub(crate) known: f64,
+    /// By clocks, and by packets that were read in batches: at most.
+    pub(crate) read: f64,
 }
 
 impl Line {
+    /// What a packet takes, as a result tells it: with all that it may be off by, of stamps that are so many nanoseconds
+    /// apart. (What searches for more goes by `own`.)
+    pub(crate) fn each(&self, stamps: f64) -> Estimate {
+        let Estimate { value, low, high } = self.own;
+        let around = |side: f64| side.hypot(self.unshown.known) + self.unshown.read.max(stamps);
+        let low = (value - around(value - low)).max(LEAST.min(value));
+        Estimate { value, low, high: value + around(high - value) }
+    }
+
+    /// What the link carries, packets a nanosecond, by those stamps.
+    pub(crate) fn carries(&self, stamps: f64) -> Estimate {
+        let Estimate { value, low, high } = self.each(stamps);
+        Estimate { value: 1.0 / value, low: 1.0 / high, high: 1.0 / low }
+    }
+
+    /// What is free, as a result tells it beside that: no more than the link carries.
+    pub(crate) fn left(&self, stamps: f64) -> Estimate {
+        Estimate { high: self.free.high.min(self.carries(stamps).high), ..self.free }
+    }
+
     /// The same of so many looks at the link. Where none of them met anything, resampling shows no doubt: traffic in
     /// bursts longer than a train may take so much of the time and stay unseen.
     pub(crate) fn of_looks(mut self, looks: usize) -> Self {
@@ -45,6 +76,9 @@ pub(crate) const RESOLUTION: f64 = 1e-3;
 
 /// Or than to half a nanosecond a packet, for stamps are whole ones.
 const STAMP: f64 = 0.5;
+
+/// No link takes less for a packet, nanoseconds: of coarser stamps nothing else is left at its upper end.
+const LEAST: f64 = 1.0;
 
 /// The interval of where samples begin is so many times as wide before it contradicts what is known.
 const CONTRADICTION: f64 = 2.0;
@@ -100,14 +134,18 @@ fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
         free: free.widened(factor),
         noise,
         begins: None,
+        unshown: Unshown::default(),
     };
     // A receiver that reads in batches may make every train longer, or shorter, by what its packets cannot show.
-    let blur = samples.iter().map(|sample| sample.blur).sum::<f64>() / samples.len() as f64 / line.own.value;
-    let resolution = RESOLUTION.max(blur).max(STAMP / line.own.value) / line.own.value;
+    let blur = samples.iter().map(|sample| sample.blur).sum::<f64>() / samples.len() as f64;
+    line.unshown.read = (RESOLUTION * line.own.value).max(blur).max(STAMP);
+    let resolution = line.unshown.read / line.own.value.powi(2);
     let watched: f64 = samples.iter().map(|sample| sample.input * sample.gaps).sum();
     line.free.low = line.free.low.min(line.free.value - resolution.max(UNSEEN / watched));
     line.free.high = line.free.high.max(line.free.value + resolution);
     if let Some((value, error)) = known {
+        let moved = solve(samples, Some((value + error, error)), noise)?.0 - line.own.value;
+        line.unshown.known = NORMAL * moved.abs();
         // The resamples all have the same knowledge: its own doubt comes on top. free = (1 - share) / own, and own's
         // error moves share by -own's error over the mean input, so both add up.
         let input = samples.iter().map(|sample| sample.input).sum::<f64>() / samples.len() as f64;
@@ -159,6 +197,7 @@ fn solve(samples: &[Sample], known: Option<Known>, noise: f64) -> Option<(f64, f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::Passed;
     use proptest::prelude::*;
 
     fn samples(own: f64, share: f64, inputs: &[f64]) -> Vec<Sample> {
@@ -170,6 +209,16 @@ mod tests {
             scatter: 0.0,
         };
         inputs.iter().map(of).collect()
+    }
+
+    /// What comes of a train of so many packets `input` apart, by stamps that are whole numbers of `stamps`.
+    fn stamped(own: f64, share: f64, input: f64, packets: usize, began: f64, stamps: f64) -> Sample {
+        let came =
+            |number: usize| ((began + (own + share * input) * number as f64) / stamps).floor() * stamps;
+        let passed: Vec<Passed> = (0..packets)
+            .map(|number| Passed { number, sent: input * number as f64, came: came(number) - came(0) })
+            .collect();
+        Sample::of(&passed, &vec![true; packets - 1]).unwrap()
     }
 
     proptest! {
@@ -196,6 +245,25 @@ mod tests {
             read.iter_mut().for_each(|sample| sample.blur = sample.output / 50.0);
             let free = line(&[], &read, None).unwrap().free;
             prop_assert!((free.high - free.value) * own >= 0.02 - 1e-6 && (free.value - free.low) * own >= 0.02 - 1e-6, "{free:?}");
+        }
+
+        /// By stamps of any resolution, and with a beginning that is known to within its error, or not known.
+        #[test]
+        fn what_a_link_carries_is_told_with_all_that_it_may_be_off_by(
+            own in 1e2..1e6f64, share in 0.0..0.95f64, coarse in 0.0..0.05f64, known in proptest::option::of((1e-5..1e-2f64, -1.0..1.0f64)),
+            began in prop::collection::vec(0.0..1.0f64, 12), packets in 4usize..30,
+        ) {
+            let stamps = (coarse * own).ceil().max(1.0);
+            let train = |(place, began): (usize, &f64)| {
+                stamped(own, share, own * [0.8, 1.25][place % 2], packets, began * stamps, stamps)
+            };
+            let (full, near): (Vec<_>, Vec<_>) = began.iter().enumerate().map(train).partition(|sample| sample.input < own);
+            let known = known.map(|(error, off)| (own * (1.0 + error * off), own * error));
+            if let Some(line) = line(&full, &near, known) {
+                let (carries, left) = (line.carries(stamps), line.left(stamps));
+                prop_assert!(carries.holds(1.0 / own), "{own} {carries:?} {line:?}");
+                prop_assert!(left.high <= carries.high && left.value <= left.high && left.low == line.free.low, "{left:?} {carries:?}");
+            }
         }
 
         #[test]

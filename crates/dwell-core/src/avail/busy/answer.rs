@@ -143,20 +143,16 @@ impl Busy {
             );
             (Limit::Link, why)
         };
+        let (carries, free) = (line.carries(self.resolution), line.left(self.resolution));
         report
             .limited(limit, why)
             .with(
                 Quantity::AvailableBandwidth,
-                Finding::value(rate(line.free.value), rate(line.free.low), rate(line.free.high), Unit::Bps),
+                Finding::value(rate(free.value), rate(free.low), rate(free.high), Unit::Bps),
             )
             .with(
                 Quantity::TightLinkCapacity,
-                Finding::value(
-                    rate(1.0 / line.own.value),
-                    rate(1.0 / line.own.high),
-                    rate(1.0 / line.own.low.max(1.0)),
-                    Unit::Bps,
-                ),
+                Finding::value(rate(carries.value), rate(carries.low), rate(carries.high), Unit::Bps),
             )
     }
 
@@ -201,9 +197,10 @@ impl Busy {
             let token = Finding::at_most(bits * bucket.through(), Unit::Bps, why);
             return report.with(Quantity::AvailableBandwidth, token);
         };
-        let free = line.free;
+        let free = line.left(self.resolution);
         let free = Finding::value(bits * free.value, bits * free.low, bits * free.high, Unit::Bps);
-        bucket.told(report.with(Quantity::AvailableBandwidth, free), &line, self.sending.size)
+        let report = report.with(Quantity::AvailableBandwidth, free);
+        bucket.told(report, &line, self.sending.size, self.resolution)
     }
 
     /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.

@@ -79,6 +79,8 @@ pub struct Busy {
     config: Config,
     round: Round,
     sending: Sending,
+    /// Of the receiver's stamps, nanoseconds.
+    resolution: f64,
     samples: Samples,
     trial: Trial,
     /// How far apart packets of bursts came, by their size.
@@ -110,6 +112,7 @@ impl Busy {
             config,
             round: Round::Pace(0),
             sending: Sending::new(&config, facts),
+            resolution: facts.resolution.as_f64(),
             samples: Samples::default(),
             trial: Trial::default(),
             sizes: BySize::default(),

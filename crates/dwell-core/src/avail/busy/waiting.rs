@@ -56,11 +56,19 @@ pub(super) fn longer(line: &Line, share: f64, ours: f64, cold: f64, waited: f64,
 mod tests {
     use super::*;
     use crate::stats::Estimate;
+    use crate::stream::line::Unshown;
 
     #[test]
     fn waits_are_longer_by_so_many_errors() {
         let of = |value: f64| Estimate { value, low: value, high: value };
-        let line = Line { own: of(1e5), share: of(0.5), free: of(0.5e-5), noise: 0.0, begins: None };
+        let line = Line {
+            own: of(1e5),
+            share: of(0.5),
+            free: of(0.5e-5),
+            noise: 0.0,
+            begins: None,
+            unshown: Unshown::default(),
+        };
         // Half loaded by packets of 100 us: 50 us, with a deviation of 50 sqrt(7 / 3), and 20 us of the host's.
         assert!(longer(&line, 0.5, 0.0, 0.0, 70e3, 25).abs() < 1e-9);
         assert!((longer(&line, 0.5, 0.0, 0.0, 100e3, 25) - 30.0 / 15.275).abs() < 1e-3);

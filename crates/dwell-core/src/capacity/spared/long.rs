@@ -113,7 +113,7 @@ impl SparedRuns {
             };
             return if is_value { report.limited(Limit::Link, why) } else { report };
         };
-        let size = self.facts.max_size;
+        let (size, resolution) = (self.facts.max_size, self.facts.resolution.as_f64());
         let fallen = bucket.fallen();
         if let Some(fall) = fallen.filter(|fall| fall.drops) {
             return bucket.policed(report, size).limited(Limit::TokenBucket, fall.reason());
@@ -123,15 +123,16 @@ impl SparedRuns {
             // Where sizes agree it may be others' small packets, which are in each of its gaps, or a bucket of a few packets that others fill too.
             if bucket.is_link(&line) && !self.is_doubted() {
                 let why = "a long train came slower from its beginning on: others' small packets hold it up, or a token bucket of a packet or two";
-                return as_slow_as(report, bits * 1e9, line.own.high).limited(Limit::Unstable, why);
+                return as_slow_as(report, bits * 1e9, line.each(resolution).high)
+                    .limited(Limit::Unstable, why);
             }
             if bucket.is_link(&line) {
                 let why = "a long train came from its beginning on at a rate that smaller packets passed, for of these several pass at once";
-                let own = line.own;
+                let own = line.each(resolution);
                 let slope = Estimate { value: own.value / bits, low: own.low / bits, high: own.high / bits };
                 // A range that leaves it out is of what several small packets passed at.
                 let is_other = match report.finding(Quantity::NarrowLinkCapacity) {
-                    Finding::Value { low, .. } => 1e9 / slope.low < low,
+                    Finding::Value { low, .. } => bits * 1e9 / line.own.low < low,
                     _ => true,
                 };
                 let report = if is_other { narrow_link(report, slope) } else { report };
@@ -142,7 +143,7 @@ impl SparedRuns {
             let least = Finding::at_least(bits * 1e9 / fall.before, Unit::Bps, why);
             let is_bound = matches!(report.finding(Quantity::NarrowLinkCapacity), Finding::Bound { .. });
             let report = if is_bound { report.with(Quantity::NarrowLinkCapacity, least) } else { report };
-            return bucket.told(report, &line, size).limited(Limit::TokenBucket, fall.reason());
+            return bucket.told(report, &line, size, resolution).limited(Limit::TokenBucket, fall.reason());
         }
         // What is no value has a reason of its own.
         if report.verdict.is_some() {
