@@ -14,7 +14,12 @@ struct Case {
     rate: f64,
     depth: u64,
     load: f64,
+    /// Bytes that may wait.
+    queue: u64,
 }
+
+/// Room for all that waits.
+const ROOMY: u64 = 8 << 20;
 
 impl Case {
     /// Packets of the long train: so many in 50 ms.
@@ -23,7 +28,7 @@ impl Case {
     }
 
     fn scenario(&self) -> Scenario {
-        let Self { kind, mbps, rate, depth, load } = *self;
+        let Self { kind, mbps, rate, depth, load, queue } = *self;
         let cross = match load {
             0.0 => String::new(),
             _ => format!(
@@ -33,7 +38,7 @@ impl Case {
         };
         let text = format!(
             "name = 'bucket'\n[[links]]\nrate = '40 Gb/s'\n\
-             [[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '8 MiB'\n\
+             [[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '{queue} B'\n\
              {kind} = {{ rate = '{} kb/s', burst = '{depth} B' }}\n{cross}\
              [[links]]\nrate = '40 Gb/s'\n",
             mbps * 1e3,
@@ -50,6 +55,8 @@ struct Judged {
     /// That have a bucket which the long train empties, and told as one.
     buckets: usize,
     told: usize,
+    /// Of these, told as policers.
+    dropping: usize,
     /// Of the others: those whose narrow link is the bucket's rate within a twentieth, or by its range; and those that say it is another without
     /// a warning.
     right: usize,
@@ -62,6 +69,23 @@ struct Judged {
     held: usize,
     deep: usize,
     seconds: Vec<f64>,
+}
+
+impl Judged {
+    fn add(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.buckets += other.buckets;
+        self.told += other.told;
+        self.dropping += other.dropping;
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.bounds += other.bounds;
+        self.held += other.held;
+        self.deep += other.deep;
+        self.rates.extend(other.rates);
+        self.depths.extend(other.depths);
+        self.seconds.extend(other.seconds);
+    }
 }
 
 /// What a bucket that counts frames gives packets of 1,526 bytes, the gaps of 12 between them counted as well.
@@ -91,6 +115,8 @@ fn judge(case: &Case, seed: u64, judged: &mut Judged) {
         return;
     }
     judged.told += 1;
+    judged.dropping +=
+        usize::from(report.verdict.as_ref().is_some_and(|verdict| verdict.reason.contains("(a policer)")));
     let rate = report.finding(Quantity::TokenRate);
     // Values are rounded to whole bits.
     judged.held += usize::from(
@@ -107,10 +133,11 @@ fn judge(case: &Case, seed: u64, judged: &mut Judged) {
 fn told(name: &str, judged: &Judged) {
     let at = |of: &[f64], share| quantile(of, share).unwrap_or(f64::NAN);
     println!(
-        "{name}: {} of {} of {} runs told, else {} right and {} surely wrong; rate: {} values, {} bounds, error median {:.1} %, p95 {:.1} %, worst {:.1} %, {} hold; depth: error median {:.1} packets, p95 {:.1}, {} hold; {:.1} s (most {:.1})",
+        "{name}: {} of {} of {} runs told ({} as policers), else {} right and {} surely wrong; rate: {} values, {} bounds, error median {:.1} %, p95 {:.1} %, worst {:.1} %, {} hold; depth: error median {:.1} packets, p95 {:.1}, {} hold; {:.1} s (most {:.1})",
         judged.told,
         judged.buckets,
         judged.runs,
+        judged.dropping,
         judged.right,
         judged.wrong,
         judged.rates.len(),
@@ -143,23 +170,13 @@ fn judge_all(kind: &'static str, load: f64, parts: &[f64], seeds: std::ops::Rang
     let mut all = Judged::default();
     for (mbps, depth) in LINKS {
         for part in parts {
-            let case = Case { kind, mbps, rate: mbps / part, depth, load };
+            let case = Case { kind, mbps, rate: mbps / part, depth, load, queue: ROOMY };
             let mut here = Judged::default();
             for seed in seeds.clone() {
                 judge(&case, seed, &mut here);
             }
             told(&format!("{case:?}"), &here);
-            all.runs += here.runs;
-            all.buckets += here.buckets;
-            all.told += here.told;
-            all.right += here.right;
-            all.wrong += here.wrong;
-            all.bounds += here.bounds;
-            all.held += here.held;
-            all.deep += here.deep;
-            all.rates.extend(here.rates);
-            all.depths.extend(here.depths);
-            all.seconds.extend(here.seconds);
+            all.add(here);
         }
     }
     told(&format!("{kind} with {:.0} % of others", load * 100.0), &all);
@@ -192,6 +209,32 @@ fn of_a_policer_a_bound_is_told() {
     // What passes comes nearer together where a queue drains.
     let judged = judge_all("policer", 0.2, &[1.5, 2.0], 0..1);
     assert!(judged.bounds > 6 && judged.held == judged.bounds, "{} of {}", judged.held, judged.bounds);
+}
+
+/// Shapers that have room for a few packets and drop the rest: what passes has waited there.
+fn judge_short(load: f64, seeds: std::ops::Range<u64>) -> Judged {
+    let mut all = Judged::default();
+    for (mbps, depth) in [(100.0, 65_536), (1_000.0, 262_144)] {
+        for part in [1.5, 2.0, 3.0, 5.0, 10.0] {
+            for room in [2, 3, 5, 10, 20] {
+                let case = Case { kind: "shaper", mbps, rate: mbps / part, depth, load, queue: room * 1_526 };
+                let mut here = Judged::default();
+                for seed in seeds.clone() {
+                    judge(&case, seed, &mut here);
+                }
+                told(&format!("{case:?}"), &here);
+                all.add(here);
+            }
+        }
+    }
+    told(&format!("shapers with room for few, {:.0} % of others", load * 100.0), &all);
+    all
+}
+
+#[test]
+fn a_shaper_with_room_for_few_packets_is_no_policer() {
+    let judged = judge_short(0.0, 0..1);
+    assert_eq!((judged.dropping, judged.wrong), (0, 0));
 }
 
 /// What spared-runs says of a shaper on 1 Gb/s: the narrow link's rate, and the limit.
@@ -265,11 +308,24 @@ fn others_in_it_leave_a_bucket_its_rate() {
     assert!(judged.held * 10 >= judged.told * 8, "{} of {}", judged.held, judged.told);
 }
 
+fn from() -> u64 {
+    std::env::var("FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+#[ignore = "minutes"]
+fn all_shapers_with_room_for_few_packets() {
+    let from = from();
+    for load in [0.0, 0.2, 0.6] {
+        judge_short(load, from..from + 4);
+    }
+}
+
 /// The figures of the book: `cargo test -p dwell-sim --test capacity_buckets -- --ignored --nocapture`; the first seed is in `FROM`.
 #[test]
 #[ignore = "minutes"]
 fn all_buckets() {
-    let from = std::env::var("FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(0);
+    let from = from();
     for kind in ["shaper", "policer"] {
         for load in [0.0, 0.2, 0.6] {
             judge_all(kind, load, &[1.5, 2.0, 5.0, 10.0], from..from + 10);

@@ -20,10 +20,6 @@ pub(crate) const FASTER: f64 = 1.05;
 /// So many packets must have passed a policer after its first loss, and so many must have been lost.
 pub(crate) const STEPS: usize = 12;
 
-/// A link that is full lets packets come further apart. One that drops less than each third does so by too little to be told, each lost one
-/// counted.
-const STEP: f64 = 1.5;
-
 /// The steps between packets that passed, or between those that were lost, vary by less than this share of what they would if each were
 /// lost by chance, or by no more than a rate that is no whole part of the sender's makes them vary.
 const REGULAR: f64 = 0.1;
@@ -115,8 +111,9 @@ pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     let (after, before) = (pace(rest)?, pace(&[*first, rest[0]])?);
     let alike = before < after * ALIKE && after < before * ALIKE;
     let rate = served(rest)?;
-    // A link that is little slower than what is sent lets packets come little further apart: that they waited tells of it.
-    let is_prompt = rate >= after * STEP || waited(&passed[..whole], rest)? < rate;
+    // A link that is little slower than what is sent lets packets come little further apart, and so does a shaper with room for few:
+    // that they waited tells of either.
+    let is_prompt = waited(&passed[..whole], rest)? < rate;
     (alike && is_prompt && is_regular(rest)?).then_some(Fall {
         before: after,
         sent: spread_before(passed, whole),
@@ -270,6 +267,17 @@ mod tests {
             .collect();
         let found = fall(&burst).unwrap();
         assert!((found.after / 120.0 - 1.0).abs() < 0.05 && !found.drops, "{found:?}");
+    }
+
+    #[test]
+    fn a_shaper_with_room_for_few_packets_is_no_policer() {
+        for room in [2, 3, 4] {
+            // Forty-three pass at once, then one in three sent, behind so many that wait.
+            let passes = |number: usize| number < 43 + room || number.is_multiple_of(3);
+            let wait = |place: usize| 24.0 * (place.saturating_sub(43)).min(room) as f64;
+            let found = fall(&of_burst(passes, wait)).unwrap();
+            assert!((found.after / 36.0 - 1.0).abs() < 0.02 && !found.drops, "{room}: {found:?}");
+        }
     }
 
     #[test]
