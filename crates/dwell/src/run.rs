@@ -292,7 +292,7 @@ mod tests {
     use crate::world::Keep;
     use anyhow::bail;
     use dwell_core::capacity::{PacketPair, packet_pair};
-    use dwell_core::{Bytes, Fate, Observation, Packet, Stamps};
+    use dwell_core::{Bytes, Fate, Observation, Packet, Stamps, Unit, Vantage};
 
     /// An agent that takes one train, and then no more.
     struct Refusing;
@@ -339,5 +339,28 @@ mod tests {
         let (report, _) = run.measure("capacity", &mut method).expect("a report");
         assert!(report.warnings.iter().any(|warning| warning.contains("too much")), "{report:?}");
         assert_eq!(run.effort("capacity").packets, 2);
+    }
+
+    #[test]
+    fn what_calculates_with_a_capacity_is_told_no_bound_of_it() {
+        let told = |finding: Finding| {
+            let mut run = Run::inner(Box::new(Refusing), Ask::default(), 1.0);
+            let report = Report::new("end-link", Vantage::Capture)
+                .with(Quantity::EndLinkCapacity, finding.clone())
+                .with(Quantity::NarrowLinkCapacity, finding);
+            run.learn_end_link(&report);
+            run.found.push(Found {
+                stage: "end-link".to_owned(),
+                report,
+                effort: Effort::default(),
+                used: None,
+            });
+            let of = |facts: PathFacts| [facts.end_link, facts.narrow_link];
+            (of(*run.facts()), of(run.facts_that_are_values()))
+        };
+        let known = [Some(BitRate::from_mbps(50)); 2];
+        assert_eq!(told(Finding::value(50e6, 49e6, 51e6, Unit::Bps)), (known, known));
+        // It is a capacity that is there, and no more than that.
+        assert_eq!(told(Finding::at_least(50e6, Unit::Bps, "more may pass")), (known, [None; 2]));
     }
 }

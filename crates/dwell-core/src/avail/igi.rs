@@ -222,3 +222,53 @@ impl Method for Igi {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Side;
+    use crate::train::{Arrival, Fate, Packet, Stamps};
+    use proptest::prelude::*;
+
+    /// A train whose packets left and came so many nanoseconds apart, where `asked` was asked for.
+    fn train(asked: f64, left: f64, came: f64, packets: usize, size: Bytes) -> Observation {
+        let at = |apart: f64, number: usize| Stamps {
+            application: Nanos::from_f64(apart * number as f64),
+            kernel: Some(Nanos::from_f64(apart * number as f64)),
+            hardware: None,
+        };
+        let fate = |number: usize| Fate {
+            packet: Packet { size, hold: Nanos::from_f64(asked) },
+            sent: at(left, number),
+            arrival: Some(Arrival { stamps: at(came, number), order: number as u32, copies: 1 }),
+        };
+        Observation { fates: (0..packets).map(fate).collect(), ..Observation::default() }
+    }
+
+    proptest! {
+        /// A sender that is late, so much faster than what is free that the train comes by `held` of itself later than it left.
+        #[test]
+        fn of_a_late_sender_no_more_is_told_than_is_free(late in 1.2..4.0f64, held in 0.0..0.095f64, ptr: bool) {
+            let answer = if ptr { Answer::Ptr } else { Answer::Igi };
+            let facts = PathFacts {
+                max_size: Bytes(1_526),
+                min_size: Bytes(96),
+                resolution: Nanos(1),
+                end_link: None,
+                coalescence: None,
+                narrow_link: Some(BitRate::from_mbps(100)),
+            };
+            let mut igi = Igi::new(Config { answer, ..Config::default() }, &facts);
+            let (own, capacity) = (igi.bottleneck_gap().unwrap(), 100e6);
+            let left = late * own;
+            igi.see(&train(own / 2.0, left, left * (1.0 + held), 60, igi.size()));
+            // Sent at R, it comes as much later as (R - A) / C.
+            let free = capacity / late - held * capacity;
+            let report = igi.report();
+            let finding = report.finding(Quantity::AvailableBandwidth);
+            let Finding::Bound { bound, side: Side::Lower, .. } = finding else { panic!("{finding:?}") };
+            prop_assert!(bound <= free.max(0.0) + 1e4 && bound >= free - 0.1 * capacity, "{bound} for {free}");
+            prop_assert_eq!(report.verdict.unwrap().limit, Limit::SenderLimited);
+        }
+    }
+}

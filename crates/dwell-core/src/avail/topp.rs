@@ -160,3 +160,42 @@ impl Method for Topp {
             )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::occupied;
+    use crate::unit::Bytes;
+
+    /// What is told of pairs at 10 to 150 Mb/s that came as far apart as they were sent up to `free`, and from there on further by what
+    /// a link of `capacity` makes them, both in Mb/s.
+    fn told(free: f64, capacity: f64) -> Report {
+        let facts = PathFacts {
+            max_size: Bytes(1_526),
+            min_size: Bytes(96),
+            resolution: Nanos(1),
+            end_link: None,
+            coalescence: None,
+            narrow_link: None,
+        };
+        let mut topp = Topp::new(Config::default(), &facts);
+        for rate in (10..=150).step_by(5).map(f64::from) {
+            let sent = occupied(facts.max_size) * 1e3 / rate;
+            let pair = (sent, sent * (1.0 + (rate - free).max(0.0) / capacity));
+            topp.pairs.insert(Nanos::from_f64(sent), vec![pair]);
+        }
+        topp.report()
+    }
+
+    #[test]
+    fn what_is_free_of_more_than_there_is_carries_a_warning() {
+        for (free, capacity) in [(80.0, 40.0), (50.0, 100.0)] {
+            let report = told(free, capacity);
+            let of = |quantity| report.finding(quantity).estimate().unwrap() / 1e6;
+            assert!((of(Quantity::AvailableBandwidth) - free).abs() < 1.0, "{report:?}");
+            assert!((of(Quantity::TightLinkCapacity) - capacity).abs() < 1.0, "{report:?}");
+            let is_warned = report.warnings.iter().any(|why| why.contains("more than the capacity"));
+            assert_eq!(is_warned, free > capacity, "{report:?}");
+        }
+    }
+}
