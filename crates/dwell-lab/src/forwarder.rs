@@ -324,7 +324,7 @@ impl<'w> Forwarder<'w> {
 }
 
 /// The least time that any packet takes.
-fn least_delay(links: &[LinkSpec]) -> Nanos {
+pub(crate) fn least_delay(links: &[LinkSpec]) -> Nanos {
     links
         .iter()
         .map(|link| {

@@ -4,7 +4,7 @@
 use crate::awake::Awake;
 use crate::carrying::Carrying;
 use crate::error::LabError;
-use crate::forwarder::Watch;
+use crate::forwarder::{Watch, least_delay};
 use crate::lab::LabOptions;
 use crate::namespace::{Namespace, Worker};
 use crate::nic_stage::{NicStage, has_nic};
@@ -58,10 +58,8 @@ impl HopLab {
         let mut carriers = Vec::with_capacity(wires.len());
         for (rank, wire) in wires.iter().enumerate() {
             limit(place(&wiring, rank + 1), &scenario.links[wire.end - 1])?;
-            let links = [
-                scenario.links[wire.clone()].to_vec(),
-                reverse[count - wire.end..count - wire.start].to_vec(),
-            ];
+            let links =
+                [&scenario.links[wire.clone()], &reverse[count - wire.end..count - wire.start]].map(in_time);
             carriers.push(carrier(&wiring, rank, links, options.seed.wrapping_add(rank as u64), cores)?);
         }
         let address = if options.ipv6 { Place::DESTINATION.ipv6() } else { Place::DESTINATION.ipv4() };
@@ -78,7 +76,10 @@ impl HopLab {
         here.notes.insert("scenario".to_owned(), self.name.clone());
         here.notes.insert(
             "lab".to_owned(),
-            format!("links by Dwell's forwarder, routers by this kernel; {}", self.cores),
+            format!(
+                "wires by Dwell's forwarder, {LEAST_DELAY} long at least, routers by this kernel; {}",
+                self.cores
+            ),
         );
         let (carried, late) = self.carried();
         here.notes.insert("frames".to_owned(), format!("{carried} carried, {late} more than 20 us late"));
@@ -105,6 +106,20 @@ fn wires(links: &[LinkSpec]) -> Vec<Range<usize>> {
         }
     }
     wires
+}
+
+/// What a wire takes at the least, one way. The forwarder takes some 10 to 20 us of its own to look at a frame, and a
+/// wire that takes less is as slow as that for every size: a gigabit would look like many.
+const LEAST_DELAY: Nanos = Nanos::from_micros(60);
+
+/// A wire's links, the last one longer where the forwarder would not be in time.
+fn in_time(links: &[LinkSpec]) -> Vec<LinkSpec> {
+    let mut links = links.to_vec();
+    let more = (LEAST_DELAY - least_delay(&links)).max(Nanos::ZERO);
+    if let Some(last) = links.last_mut() {
+        last.lengthen(more);
+    }
+    links
 }
 
 /// The source, a router, or the destination, from 0.

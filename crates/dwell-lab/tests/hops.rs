@@ -2,7 +2,7 @@
 //! loaded machine.
 
 use dwell_core::hop::{HopFound, HopPath, Joined, Says, Walk, run};
-use dwell_core::{Finding, Nanos};
+use dwell_core::{Finding, Nanos, Side};
 use dwell_lab::{HopLab, LabError, LabOptions};
 use dwell_sim::Scenario;
 use std::sync::{Mutex, PoisonError};
@@ -86,6 +86,22 @@ fn links_between_linux_routers_are_known_and_a_switch_is_named() {
     assert!(joined.hops.iter().all(|hop| hop.limit.is_none()), "{joined:#?}");
     let hidden = |hop| at(&joined, hop).hidden.is_some();
     assert_eq!([1, 2, 3].map(hidden), [false, true, false], "{joined:#?}");
+}
+
+/// A frame of 64 bytes is through 1 Gb/s in less than the forwarder takes to look at it.
+#[test]
+fn a_link_that_is_faster_than_the_forwarder_has_its_rate() {
+    let Some(Look { joined, late }) = walk(&links(&[1000, 100]), false, Nanos::from_secs(12)) else { return };
+    if late > MOSTLY_IN_TIME {
+        return eprintln!("not judged: the machine carried {late} of the frames late");
+    }
+    // Without the wires' least delay: at least 6.5 Gb/s.
+    let least = match at(&joined, 1).capacity {
+        Finding::Value { low, .. } => low,
+        Finding::Bound { side: Side::Lower, bound, .. } => bound,
+        ref other => panic!("{other:?}: {joined:#?}"),
+    };
+    assert!(least < 1.2e9, "{joined:#?}");
 }
 
 #[test]

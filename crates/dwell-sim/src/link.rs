@@ -114,6 +114,13 @@ impl LinkSpec {
         self.parallel.iter().map(Self::propagations).reduce(either).unwrap_or(own)
     }
 
+    /// Makes each way that a packet may take `more` longer.
+    pub fn lengthen(&mut self, more: Nanos) {
+        self.propagation += more;
+        self.reroute.iter_mut().for_each(|reroute| reroute.propagation += more);
+        self.parallel.iter_mut().for_each(|link| link.lengthen(more));
+    }
+
     /// Several links between the same two points.
     #[must_use]
     pub fn bundle(parallel: Vec<LinkSpec>, balance: Balance) -> Self {
