@@ -1,6 +1,6 @@
 //! A forwarder on a thread of its own.
 
-use crate::calibration;
+use crate::calibration::{Passage, lead};
 use crate::error::LabError;
 use crate::forwarder::{Forwarder, Watch};
 use crate::namespace::{Namespace, Worker};
@@ -31,7 +31,7 @@ pub(crate) struct Carrying {
 impl Carrying {
     /// Starts it in `node`, and waits until it carries.
     pub(crate) fn start(self, node: &Namespace) -> Result<(Arc<Watch>, Worker<()>), LabError> {
-        let Self { ports, ends: [mut near, mut far], links, nics, seed, cores } = self;
+        let Self { mut ports, ends: [mut near, mut far], links, nics, seed, cores } = self;
         let watch = Arc::new(Watch::default());
         let shared = Arc::clone(&watch);
         let (tell, told) = mpsc::channel();
@@ -39,13 +39,15 @@ impl Carrying {
             let leads = match cores {
                 Some(cores) => {
                     settle(Role::Forwarder, cores);
-                    let lead = |port: usize, to, far: &mut PacketSocket| {
-                        calibration::lead(&ports[port], to, &nics[1 - port], far)
-                            .map_err(LabError::system("calibrate"))
-                    };
-                    let forth = lead(1, Place::DESTINATION, &mut far)?;
+                    let [up, down] = &mut ports;
+                    let passage = Passage { near: &near, inward: up, outward: down, far: &mut far };
+                    let calibrated = LabError::system("calibrate");
+                    let forth = lead(passage, Place::DESTINATION, &nics[0]).map_err(calibrated)?;
+                    let passage = Passage { near: &far, inward: down, outward: up, far: &mut near };
                     let back = match nics.iter().any(NicStage::gathers) {
-                        true => lead(0, Place::SOURCE, &mut near)?,
+                        true => {
+                            lead(passage, Place::SOURCE, &nics[1]).map_err(LabError::system("calibrate"))?
+                        }
                         // The same cable, used in the same way.
                         false => forth.clone(),
                     };
