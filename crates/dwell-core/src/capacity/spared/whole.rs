@@ -1,6 +1,7 @@
 //! What a long train shows as a whole: at what rate it came, and whether others stood in it in step.
 
 use crate::stats::quantile::{MAD_TO_SIGMA, mad, median};
+use crate::stats::slope::theil_sen;
 use crate::stream::{Passed, occupied};
 use crate::unit::{Bytes, ETHERNET_MIN};
 
@@ -41,12 +42,14 @@ impl Whole {
         let stretch = (passed.len() / STRETCHES).max(STRETCH);
         let stretches = passed.windows(stretch + 1).step_by(stretch);
         let whole = stretches.filter(|part| part[stretch].number - part[0].number == stretch);
-        // What others took of the link in each, in bits, if it carries what the train was sent at.
-        let bits = occupied(size) / gap;
         let sent =
             |from: &Passed, to: &Passed| (to.sent - from.sent).max(gap * (to.number - from.number) as f64);
-        let longer = |part: &[Passed]| part[stretch].came - part[0].came - sent(&part[0], &part[stretch]);
-        let others: Vec<f64> = whole.map(|part| longer(part) * bits).collect();
+        // By how much each was sent, and came, in a longer time than was asked for.
+        let asked = gap * stretch as f64;
+        let longer: Vec<(f64, f64)> = whole
+            .map(|part| (&part[0], &part[stretch]))
+            .map(|(from, to)| (to.sent - from.sent - asked, to.came - from.came - asked))
+            .collect();
         // Where one was lost the gap is of another's making, and where the sender was late what waited is gone.
         let is_short = |two: &&[Passed]| {
             let next = two[1].number == two[0].number + 1;
@@ -55,16 +58,24 @@ impl Whole {
         };
         let unparted = passed.windows(2).filter(is_short).count();
         let is_parted = (unparted as f64) < UNPARTED * passed.len() as f64;
-        // Where the sender was late there were fewer of them: such stretches lie far from the others, and shall not count.
-        let is_even = median(&others).zip(mad(&others)).is_some_and(|(middle, deviation)| {
-            let by_chance = (middle * occupied(ETHERNET_MIN)).max(0.0).sqrt();
-            others.len() >= FEWEST && MAD_TO_SIGMA * deviation < IN_STEP * by_chance
-        });
+        let is_even = longer.len() >= FEWEST && is_even(&longer, occupied(size) / gap);
         // What was lost did not come either.
-        let asked = sent(first, last) / (last.number - first.number).max(1) as f64;
-        let is_slower = each > asked * (1.0 + SLOWER);
+        let sent_each = sent(first, last) / (last.number - first.number).max(1) as f64;
+        let is_slower = each > sent_each * (1.0 + SLOWER);
         Some(Self { each, is_held_up: is_slower && is_parted, is_even })
     }
+}
+
+/// Whether others took as much of each stretch as those do that keep time, of a link that carries so many bits a nanosecond. The sender is late
+/// now and then, and catches up: a stretch that was sent in a longer time has more of them, by their share of the link, which is the
+/// slope of what stretches came in over what they were sent in. What is left of the differences is not the sender's.
+fn is_even(longer: &[(f64, f64)], bits: f64) -> bool {
+    let load = theil_sen(longer).map_or(0.0, |fit| fit.slope.value);
+    let others: Vec<f64> = longer.iter().map(|(sent, came)| (came - load * sent) * bits).collect();
+    median(&others).zip(mad(&others)).is_some_and(|(middle, deviation)| {
+        let by_chance = (middle * occupied(ETHERNET_MIN)).max(0.0).sqrt();
+        MAD_TO_SIGMA * deviation < IN_STEP * by_chance
+    })
 }
 
 #[cfg(test)]
