@@ -46,22 +46,18 @@ impl SparedRuns {
     /// ones sooner, these tell of the link and those of the host.
     pub(super) fn link_sizes(&self) -> Vec<Bytes> {
         let sizes = self.shrinking();
-        let sooner: Vec<Bytes> = sizes.iter().filter(|size| self.is_sent_sooner(**size)).copied().collect();
+        let Some(full) = Runs::of(&self.trains, &[self.facts.max_size], 0.0) else { return sizes };
+        let sent = |size: Bytes| median(&self.of_size(size).map(|train| train.sent).collect::<Vec<_>>());
+        let is_sooner = |size: &Bytes| sent(*size).is_some_and(|sent| sent < full.floor * occupied(*size));
+        let sooner: Vec<Bytes> = sizes.iter().copied().filter(is_sooner).collect();
         if sooner.len() >= AGREEING { sooner } else { sizes }
-    }
-
-    /// Whether this host sent packets of a size sooner than they came by what full ones say of the link.
-    fn is_sent_sooner(&self, size: Bytes) -> bool {
-        let sent: Vec<f64> = self.of_size(size).map(|train| train.sent).collect();
-        let link =
-            Runs::of(&self.trains, &[self.facts.max_size], 0.0).map(|full| full.floor * occupied(size));
-        median(&sent).zip(link).is_some_and(|(sent, link)| sent < link)
     }
 
     fn of_size(&self, size: Bytes) -> impl Iterator<Item = &Seen> {
         self.trains.iter().filter(move |train| train.size == size)
     }
 
+    /// The sizes that take less time than full packets, as a link would have it.
     fn shrinking(&self) -> Vec<Bytes> {
         let of = |size: Bytes| pace(self.of_size(size));
         let sizes = self.sizes();
