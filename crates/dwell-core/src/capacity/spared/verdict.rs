@@ -2,13 +2,12 @@
 
 use super::crowd::{Crowd, crowd};
 use super::runs::{LUMPY, Runs, lump, pace};
-use super::train::Seen;
 use super::{SparedRuns, WIDE};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
-use crate::stats::quantile::{median, quantile};
+use crate::stats::quantile::quantile;
 use crate::stream::occupied;
 use crate::unit::{BitRate, Bytes};
 
@@ -42,24 +41,9 @@ pub(super) const SPILL: f64 = 4.0;
 
 impl SparedRuns {
     /// The sizes of which a link sets the pace, from the largest on: the time of a smaller packet is shorter. Where a host
-    /// needs the same time for each, it is not. And where it sends small ones more slowly than the link passes them on, and larger
-    /// ones sooner, these tell of the link and those of the host.
+    /// needs the same time for each, it is not.
     pub(super) fn link_sizes(&self) -> Vec<Bytes> {
-        let sizes = self.shrinking();
-        let Some(full) = Runs::of(&self.trains, &[self.facts.max_size], 0.0) else { return sizes };
-        let sent = |size: Bytes| median(&self.of_size(size).map(|train| train.sent).collect::<Vec<_>>());
-        let is_sooner = |size: &Bytes| sent(*size).is_some_and(|sent| sent < full.floor * occupied(*size));
-        let sooner: Vec<Bytes> = sizes.iter().copied().filter(is_sooner).collect();
-        if sooner.len() >= AGREEING { sooner } else { sizes }
-    }
-
-    fn of_size(&self, size: Bytes) -> impl Iterator<Item = &Seen> {
-        self.trains.iter().filter(move |train| train.size == size)
-    }
-
-    /// The sizes that take less time than full packets, as a link would have it.
-    fn shrinking(&self) -> Vec<Bytes> {
-        let of = |size: Bytes| pace(self.of_size(size));
+        let of = |size: Bytes| pace(self.trains.iter().filter(|train| train.size == size));
         let sizes = self.sizes();
         let Some(full) = of(self.facts.max_size) else { return Vec::new() };
         let shrinks = |size: &Bytes| {
@@ -165,7 +149,8 @@ impl SparedRuns {
 
     /// How soon packets of a size follow each other where nothing is between them, nanoseconds.
     fn least_gap(&self, size: Bytes) -> Option<f64> {
-        let gaps = self.of_size(size).flat_map(|train| train.came.windows(2).map(|two| two[1] - two[0]));
+        let trains = self.trains.iter().filter(|train| train.size == size);
+        let gaps = trains.flat_map(|train| train.came.windows(2).map(|two| two[1] - two[0]));
         quantile(&gaps.collect::<Vec<_>>(), SOON)
     }
 
