@@ -116,8 +116,10 @@ impl LinkSpec {
 
     /// Makes each way that a packet may take `more` longer.
     pub fn lengthen(&mut self, more: Nanos) {
-        self.propagation += more;
-        self.reroute.iter_mut().for_each(|reroute| reroute.propagation += more);
+        if self.parallel.is_empty() {
+            self.propagation += more;
+            self.reroute.iter_mut().for_each(|reroute| reroute.propagation += more);
+        }
         self.parallel.iter_mut().for_each(|link| link.lengthen(more));
     }
 
@@ -262,3 +264,24 @@ with!(
     rate_or_unshaped, Option<BitRate>, |rate: RateOrUnshaped| rate.0,
     |rate: Option<BitRate>| rate.map_or("unshaped".to_owned(), rate_text)
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_link_is_longer_by_each_of_its_ways() {
+        let (more, far) = (Nanos(60), Nanos(500));
+        let reroute = Some(Reroute { at: Nanos(7), propagation: far });
+        let turning = LinkSpec { reroute, ..LinkSpec::new(None) };
+        let mut bundle = LinkSpec::bundle(vec![turning.clone(), LinkSpec::new(None)], Balance::default());
+        let mut alone = turning;
+        assert_eq!(alone.propagations(), (Nanos::ZERO, far));
+        alone.lengthen(more);
+        assert_eq!(alone.propagations(), (more, far + more));
+        bundle.lengthen(more);
+        assert_eq!(bundle.propagations(), (more, far + more));
+        // Of a bundle nothing else is said than its links and how packets are spread.
+        assert_eq!(bundle.propagation, Nanos::ZERO);
+    }
+}
