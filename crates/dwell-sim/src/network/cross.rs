@@ -204,7 +204,9 @@ impl Source {
                 (before(to) - before(from)) as f64
             }
             Spacing::Poisson { mean } => {
-                Poisson::new((to - from) as f64 / mean).map_or(0.0, |packets| packets.sample(chance))
+                // The next one is drawn already, and only those behind it are left to chance.
+                let next = f64::from(u8::from(from == self.next));
+                next + Poisson::new((to - from) as f64 / mean).map_or(0.0, |packets| packets.sample(chance))
             }
             Spacing::OnOff(on_off) => on_off.passing(from, to) as f64,
             Spacing::Replay(replay) => return replay.sends(from, to, of),

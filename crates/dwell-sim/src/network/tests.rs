@@ -4,6 +4,7 @@ use super::Network;
 use crate::link::{Balance, Discipline, LinkSpec, QueueLimit, Reordering, Shaper};
 use crate::times::Times;
 use crate::traffic::{CrossKind, CrossSpec, Offered};
+use dwell_core::unit::INTER_FRAME_GAP;
 use dwell_core::{BitRate, Bytes, Nanos};
 
 fn through(links: usize) -> CrossSpec {
@@ -68,5 +69,34 @@ fn one_long_step_takes_no_more_memory_than_many_short_ones() {
         let room = room(&network);
         assert!(network.packet_hops() > 5 * 3 * 45_000, "{kind}: {} packets", network.packet_hops());
         assert!(room < 40_000, "{kind}: room for {room} packets");
+    }
+}
+
+#[test]
+fn counters_miss_none_of_what_comes_while_a_link_rests() {
+    let (rate, size, seconds) = (BitRate::from_mbps(100), Bytes(1_526), 100);
+    for load in [0.1, 0.3] {
+        let own = CrossSpec { offered: Offered::Load(load), ..through(1) };
+        let link = LinkSpec { cross: vec![own], queue: QueueLimit::Unlimited, ..LinkSpec::new(Some(rate)) };
+        let expected = load * rate.0 as f64 * seconds as f64 / (size + INTER_FRAME_GAP).bits() as f64;
+        // Probes that leave it as much time as it needs to come to rest, and some more.
+        for every in [20, 30, 70] {
+            let mut network = Network::new(std::slice::from_ref(&link), 1);
+            let mut out = Vec::new();
+            for ms in (1..=seconds * 1_000 / every).map(|number| number * every) {
+                network.inject(Nanos::from_millis(ms), ms as u64, Bytes(100));
+                network.advance(Nanos::from_millis(ms), &mut out);
+                // Readings in between change nothing.
+                if ms % 350 == 0 {
+                    network.reading(Nanos::from_millis(ms), size);
+                }
+            }
+            let counted = network.reading(Nanos::from_secs(seconds), size).links[0].cross;
+            let packets = counted / (size + INTER_FRAME_GAP).0 as f64;
+            assert!(
+                (packets - expected).abs() < 4.0 * expected.sqrt(),
+                "load {load}, every {every} ms: {packets} packets, {expected} should be"
+            );
+        }
     }
 }
