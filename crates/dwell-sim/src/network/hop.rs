@@ -216,7 +216,7 @@ impl Hop {
                         self.settled = at.saturating_add((backlog / (1.0 - self.load).max(0.05)) as Picos);
                     }
                 }
-                _ => return,
+                _ => return self.rests.drawn(drawn_until),
             }
         }
     }
@@ -238,7 +238,7 @@ impl Hop {
             Some(at) if at <= awake => at,
             Some(at) => {
                 let resumed = at - memory;
-                self.rests.pass(&self.sources, resumed, &mut self.meter, self.counted);
+                self.rests.rest(&self.sources, resumed, &mut self.meter, self.counted);
                 self.sources.iter_mut().for_each(|source| source.resume(resumed));
                 self.waiting.clear();
                 self.waiting_bytes = 0;
