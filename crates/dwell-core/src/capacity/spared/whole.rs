@@ -1,5 +1,6 @@
 //! What a long train shows as a whole: at what rate it came, and whether others stood in it in step.
 
+use crate::stats::Estimate;
 use crate::stats::quantile::{MAD_TO_SIGMA, mad, median};
 use crate::stats::slope::theil_sen;
 use crate::stream::{Passed, occupied};
@@ -28,7 +29,7 @@ const SHORT: f64 = 0.005;
 pub(super) struct Whole {
     /// Nanoseconds a packet, of those that came.
     pub(super) each: f64,
-    /// It came slower than it was sent, in nearly each gap.
+    /// It came slower than it was sent: in nearly each gap, or by less than others take of the link.
     pub(super) is_held_up: bool,
     /// What came between its packets is as much everywhere.
     pub(super) is_even: bool,
@@ -58,19 +59,28 @@ impl Whole {
         };
         let unparted = passed.windows(2).filter(is_short).count();
         let is_parted = (unparted as f64) < UNPARTED * passed.len() as f64;
-        let is_even = longer.len() >= FEWEST && is_even(&longer, occupied(size) / gap);
         // What was lost did not come either.
         let sent_each = sent(first, last) / (last.number - first.number).max(1) as f64;
-        let is_slower = each > sent_each * (1.0 + SLOWER);
-        Some(Self { each, is_held_up: is_slower && is_parted, is_even })
+        let slower = each / sent_each - 1.0;
+        let load = load(&longer);
+        let is_even = longer.len() >= FEWEST
+            && is_even(&longer, load.map_or(0.0, |load| load.value), occupied(size) / gap);
+        // At the pace of the link a train comes slower by what others take. If it is slower by less than that, the pace is not the link's:
+        // packets take less of it, and what is as short as they were sent has others in it.
+        let is_too_slow = load.is_some_and(|load| load.low > slower + SLOWER);
+        Some(Self { each, is_held_up: slower > SLOWER && (is_parted || is_too_slow), is_even })
     }
 }
 
-/// Whether others took as much of each stretch as those do that keep time, of a link that carries so many bits a nanosecond. The sender is late
-/// now and then, and catches up: a stretch that was sent in a longer time has more of them, by their share of the link, which is the
-/// slope of what stretches came in over what they were sent in. What is left of the differences is not the sender's.
-fn is_even(longer: &[(f64, f64)], bits: f64) -> bool {
-    let load = theil_sen(longer).map_or(0.0, |fit| fit.slope.value);
+/// The share of the link that others take. The sender is late now and then, and catches up: of a link that never rests, a stretch that was sent in
+/// a longer time has more of them, by their share, which is the slope of what stretches came in over what they were sent in.
+fn load(longer: &[(f64, f64)]) -> Option<Estimate> {
+    theil_sen(longer).map(|fit| fit.slope)
+}
+
+/// Whether others, who take this share of a link that carries so many bits a nanosecond, took as much of each stretch as those do that keep time. What
+/// is left of the differences without what the sender makes of them is not the sender's.
+fn is_even(longer: &[(f64, f64)], load: f64, bits: f64) -> bool {
     let others: Vec<f64> = longer.iter().map(|(sent, came)| (came - load * sent) * bits).collect();
     median(&others).zip(mad(&others)).is_some_and(|(middle, deviation)| {
         let by_chance = (middle * occupied(ETHERNET_MIN)).max(0.0).sqrt();
@@ -97,6 +107,25 @@ mod tests {
             })
             .collect();
         Whole::of(&passed, GAP, SIZE).unwrap()
+    }
+
+    /// Of 480 packets that take this share of the gap each, and others that keep time and take 1.3 times the link's time beside them; one packet
+    /// in three is late.
+    fn beside(own: f64) -> Whole {
+        const OTHER: f64 = 0.279 * GAP;
+        let every = OTHER / (1.3 - own);
+        let (mut free, mut others) = (0.0_f64, 0.0);
+        let passed = (0..480).map(|number| {
+            let late = if number % 3 == 1 { 0.4 + 0.001 * number as f64 } else { 0.0 };
+            let sent = GAP * (number as f64 + late);
+            while others <= sent {
+                free = free.max(others) + OTHER;
+                others += every;
+            }
+            free = free.max(sent) + own * GAP;
+            Passed { number, sent, came: free }
+        });
+        Whole::of(&passed.collect::<Vec<_>>(), GAP, SIZE).unwrap()
     }
 
     #[test]
@@ -130,6 +159,11 @@ mod tests {
         }
         let whole = Whole::of(&passed, GAP, SIZE).unwrap();
         assert!(whole.is_held_up && whole.is_even, "{whole:?}");
+        // At a pace slower than the link's, where one of others' packets makes a gap as long as it was sent; and at the link's own.
+        let slow = beside(0.715);
+        assert!(slow.is_held_up && slow.is_even && slow.each < 1.35 * GAP, "{slow:?}");
+        let right = beside(1.0);
+        assert!(!right.is_held_up && right.is_even, "{right:?}");
         // One packet in three gaps, as large as ours.
         assert!(!came(|number| if number % 3 == 0 { GAP } else { 0.0 }).is_held_up);
     }
