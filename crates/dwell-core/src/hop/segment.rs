@@ -18,7 +18,7 @@
 use super::schedule::Schedule;
 use super::{ByHop, HopMethod, HopStep, Route, Shot, Spent};
 use crate::report::{Finding, Unit};
-use crate::stats::quantile::{median, sorted};
+use crate::stats::quantile::median;
 use crate::unit::{INTER_FRAME_GAP, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,8 @@ struct Seen {
     length: usize,
     /// Between the two answers.
     apart: f64,
-    /// The round trips of both markers.
+    /// The first marker's round trip, and what passed from when it left to the other's answer. (The other's own round trip is no measure: it is
+    /// the shorter the later the sender was with it, and the less its queue.)
     first: f64,
     last: f64,
     /// How far apart they left.
@@ -144,12 +145,18 @@ impl Segment {
         }
     }
 
+    /// The least that both markers of volleys of this length to `hop` took. What follows a first marker is nothing to it.
+    fn fastest(&self, hop: u8, length: usize) -> [f64; 2] {
+        let of_length = self.seen(hop).filter(|seen| seen.length == length);
+        let first = self.seen(hop).map(|seen| seen.first).fold(f64::INFINITY, f64::min);
+        [first, of_length.map(|seen| seen.last).fold(f64::INFINITY, f64::min)]
+    }
+
     /// The volleys of this length to `hop` that met the least delay, and no queue, as far as can be told: the delay of each
     /// marker is the least that any such marker had (CapProbe's condition).
     fn best(&self, hop: u8, length: usize) -> Vec<Seen> {
         let mut of: Vec<Seen> = self.seen(hop).filter(|seen| seen.length == length).copied().collect();
-        let first = self.seen(hop).map(|seen| seen.first).fold(f64::INFINITY, f64::min);
-        let last = of.iter().map(|seen| seen.last).fold(f64::INFINITY, f64::min);
+        let [first, last] = self.fastest(hop, length);
         let beyond = |seen: &Seen| seen.first - first + seen.last - last;
         of.sort_by(|a, b| beyond(a).total_cmp(&beyond(b)));
         of.truncate(((of.len() as f64 * BEST).ceil() as usize).max(FEWEST));
@@ -196,10 +203,7 @@ impl Segment {
         };
         let best = self.counting(hop);
         let length = best.first().map_or(1, |seen| seen.length);
-        let apart = sorted(&best.iter().map(|seen| seen.apart).collect::<Vec<_>>());
-        let (Some(middle), Some(shortest), Some(longest), FEWEST..) =
-            (median(&apart), apart.first(), apart.last(), apart.len())
-        else {
+        if best.len() < FEWEST {
             let [asked, _] = self.schedule.tally(hop);
             return Finding::unmeasurable(match self.schedule.limit(hop) {
                 Some(gap) => format!(
@@ -215,7 +219,13 @@ impl Segment {
                 ),
             });
         };
-        if *shortest <= 0.0 {
+        // Hosts and routers that are late with the first marker bring it nearer to the last, and those that are late with the last one take it farther
+        // from it: of what both took the least is told, and of each volley how much it may be off.
+        let [first, last] = self.fastest(hop, length);
+        let apart = last - first;
+        let longest = best.iter().map(|seen| seen.apart + (seen.first - first)).fold(apart, f64::max);
+        let shortest = best.iter().map(|seen| seen.apart - (seen.last - last)).fold(apart, f64::min);
+        if shortest <= 0.0 {
             return Finding::unmeasurable(
                 "messages came at one time: their stamps do not tell the packets apart",
             );
@@ -223,13 +233,13 @@ impl Segment {
         let rate = |ns: f64| self.bits() * length as f64 / ns * 1e9;
         if came_as_sent(&best) {
             let reason = "the packets left this host as far apart as they came: the host was the slowest";
-            return Finding::at_least(rate(middle), Unit::Bps, reason);
+            return Finding::at_least(rate(apart), Unit::Bps, reason);
         }
-        if middle < MESSAGES_APART {
+        if apart < MESSAGES_APART {
             let reason = "the messages came so close to each other that the router may have been the slowest to make them";
-            return Finding::at_least(rate(middle), Unit::Bps, reason);
+            return Finding::at_least(rate(apart), Unit::Bps, reason);
         }
-        Finding::value(rate(middle), rate(*longest), rate(*shortest), Unit::Bps)
+        Finding::value(rate(apart), rate(longest), rate(shortest), Unit::Bps)
     }
 }
 
@@ -293,8 +303,72 @@ impl HopMethod for Segment {
         let between_ns = |from: Nanos, to: Nanos| to.0.saturating_sub(from.0) as f64;
         let (apart, left) = (between_ns(a.at, b.at), between_ns(first.left, last.left));
         if apart > PUSHED * left {
-            let seen = Seen { length: between.len() + 1, apart, first: one, last: other, left };
+            let seen = Seen { length: between.len() + 1, apart, first: one, last: other + left, left };
             self.seen.entry(hop).or_default().push(seen);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::{Answer, Says, Sighting, Stop};
+    use crate::unit::Bytes;
+
+    const SIZE: Bytes = Bytes(1_526);
+    /// Of the link of 100 Mb/s, and without it.
+    const PACKET: i64 = 123_040;
+    const BASE: i64 = 400_000;
+
+    /// What segment tells of a hop whose sender takes so long for a packet, and whose first answers come so late in long volleys.
+    fn told(each: i64, late: i64) -> Finding {
+        let stop = Stop {
+            hop: 1,
+            address: None,
+            says: Some(Says::Exceeded),
+            addresses: 1,
+            round_trip: Some(Nanos(BASE)),
+        };
+        let route = Route { stops: vec![stop], even: Bytes(800), most: SIZE, serialisation: Nanos(PACKET) };
+        let alone = Alone { round_trip: (BASE + PACKET) as f64, links: PACKET as f64 };
+        let mut segment = Segment::new(&route, [(1, alone)].into(), Nanos::from_secs(10));
+        let mut at = 0;
+        while let HopStep::Fire(round) = segment.next() {
+            for (number, volley) in round.iter().enumerate() {
+                at += 5_000_000;
+                let mut free = at;
+                let sighting: Sighting = (0_i64..)
+                    .zip(&volley.shots)
+                    .map(|(place, shot)| {
+                        // Now and then the sender is late with all but the first.
+                        let left = at + each * place + i64::from(number % 5 == 4 && place > 0) * 90_000;
+                        free = free.max(left) + PACKET;
+                        let more = if place == 0 && volley.shots.len() > 2 { late } else { 0 };
+                        let answer = Answer {
+                            says: Says::Exceeded,
+                            by: None,
+                            size: Bytes(90),
+                            at: Nanos(free + BASE + more + (number as i64 % 3) * 300),
+                        };
+                        Spent { shot: *shot, left: Nanos(left), answer: shot.hop.map(|_| answer) }
+                    })
+                    .collect();
+                segment.see(&sighting);
+            }
+        }
+        segment.capacity(1)
+    }
+
+    #[test]
+    fn answers_and_packets_that_are_late_are_no_faster_link_and_no_slower_one() {
+        for (each, late) in [(12_304, 0), (12_304, 7_000), (60_000, 0), (90_000, 7_000)] {
+            let Finding::Value { value, low, high, .. } = told(each, late) else {
+                panic!("{each} {late}: {:?}", told(each, late))
+            };
+            assert!(
+                (value / 100e6 - 1.0).abs() < 0.005 && low <= 100e6 && high >= 100e6,
+                "{each} {late}: {value} {low} {high}"
+            );
         }
     }
 }
