@@ -3,7 +3,7 @@
 use super::Network;
 use crate::link::{Balance, Discipline, LinkSpec, QueueLimit, Reordering, Shaper};
 use crate::times::Times;
-use crate::traffic::{CrossKind, CrossSpec, Offered};
+use crate::traffic::{CrossKind, CrossSpec, Offered, ParetoSpec};
 use dwell_core::unit::INTER_FRAME_GAP;
 use dwell_core::{BitRate, Bytes, Nanos};
 
@@ -72,32 +72,59 @@ fn one_long_step_takes_no_more_memory_than_many_short_ones() {
     }
 }
 
+const RATE: BitRate = BitRate(100_000_000);
+const SIZE: Bytes = Bytes(1_526);
+
+/// How many of others' packets the counters of a link saw in so many seconds, beside a probe every so many milliseconds, which is known that
+/// long before it comes, or only `step` ms.
+fn counted(kind: CrossKind, load: f64, seconds: i64, every: i64, step: i64) -> f64 {
+    let own = CrossSpec { kind, offered: Offered::Load(load), ..through(1) };
+    let link = LinkSpec { cross: vec![own], queue: QueueLimit::Unlimited, ..LinkSpec::new(Some(RATE)) };
+    let mut network = Network::new(&[link], 1);
+    let mut out = Vec::new();
+    for ms in (1..=seconds * 1_000 / step).map(|number| number * step) {
+        if ms % every == 0 {
+            network.inject(Nanos::from_millis(ms), ms as u64, Bytes(100));
+        }
+        network.advance(Nanos::from_millis(ms), &mut out);
+        // Readings in between change nothing.
+        if ms % 350 == 0 {
+            network.reading(Nanos::from_millis(ms), SIZE);
+        }
+    }
+    network.advance(Nanos::from_secs(seconds), &mut out);
+    network.reading(Nanos::from_secs(seconds), SIZE).links[0].cross / (SIZE + INTER_FRAME_GAP).0 as f64
+}
+
+/// Probes that leave the link as much time as it needs to come to rest, and some more; known beforehand, and when they come.
+const RESTING: [(i64, i64); 6] = [(20, 20), (20, 2), (30, 30), (30, 2), (70, 70), (70, 2)];
+
 #[test]
 fn counters_miss_none_of_what_comes_while_a_link_rests() {
-    let (rate, size, seconds) = (BitRate::from_mbps(100), Bytes(1_526), 100);
     for load in [0.1, 0.3] {
-        let own = CrossSpec { offered: Offered::Load(load), ..through(1) };
-        let link = LinkSpec { cross: vec![own], queue: QueueLimit::Unlimited, ..LinkSpec::new(Some(rate)) };
-        let expected = load * rate.0 as f64 * seconds as f64 / (size + INTER_FRAME_GAP).bits() as f64;
-        // Probes that leave it as much time as it needs to come to rest, and some more.
-        for (every, step) in [20, 30, 70].into_iter().flat_map(|every| [(every, every), (every, 2)]) {
-            let mut network = Network::new(std::slice::from_ref(&link), 1);
-            let mut out = Vec::new();
-            // Whether they are known beforehand, or only when they come; readings in between change nothing.
-            for ms in (1..=seconds * 1_000 / step).map(|number| number * step) {
-                if ms % every == 0 {
-                    network.inject(Nanos::from_millis(ms), ms as u64, Bytes(100));
-                }
-                network.advance(Nanos::from_millis(ms), &mut out);
-                if ms % 350 == 0 {
-                    network.reading(Nanos::from_millis(ms), size);
-                }
-            }
-            let counted = network.reading(Nanos::from_secs(seconds), size).links[0].cross;
-            let packets = counted / (size + INTER_FRAME_GAP).0 as f64;
+        let expected = load * RATE.0 as f64 * 100.0 / (SIZE + INTER_FRAME_GAP).bits() as f64;
+        for (every, step) in RESTING {
+            let packets = counted(CrossKind::Poisson, load, 100, every, step);
             assert!(
                 (packets - expected).abs() < 4.0 * expected.sqrt(),
                 "load {load}, every {every} ms by {step} ms: {packets} packets, {expected} should be"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_follows_its_own_times_is_counted_alike_whether_a_link_rests_or_not() {
+    let peak = BitRate::from_mbps(95);
+    let bursts = CrossKind::Pareto(ParetoSpec { shape: 1.5, peak, on: Nanos::from_millis(5), off: None });
+    for kind in [CrossKind::Constant, bursts] {
+        let drawn = counted(kind.clone(), 0.1, 20, 1, 1);
+        for (every, step) in RESTING {
+            let packets = counted(kind.clone(), 0.1, 20, every, step);
+            // The last one may stand in the bin of the moment.
+            assert!(
+                (packets - drawn).abs() < 2.0,
+                "{kind:?}, every {every} ms by {step} ms: {packets}, drawn {drawn}"
             );
         }
     }
