@@ -202,8 +202,17 @@ impl Segment {
             return Finding::unmeasurable("no volley was answered whole at this hop");
         };
         let best = self.counting(hop);
-        let length = best.first().map_or(1, |seen| seen.length);
+        let rate = |each: f64| self.bits() / each * 1e9;
+        let host = "the packets left this host as far apart as they came: the host was the slowest";
         if best.len() < FEWEST {
+            // Of what this host was slow to send no two volleys are alike.
+            let longest = all.iter().map(|seen| seen.length).max().unwrap_or(1);
+            let longest: Vec<Seen> = all.iter().filter(|seen| seen.length == longest).copied().collect();
+            if longest.len() >= FEWEST && came_as_sent(&longest) {
+                let each =
+                    median(&longest.iter().map(Seen::each).collect::<Vec<_>>()).unwrap_or(f64::INFINITY);
+                return Finding::at_least(rate(each), Unit::Bps, host);
+            }
             let [asked, _] = self.schedule.tally(hop);
             return Finding::unmeasurable(match self.schedule.limit(hop) {
                 Some(gap) => format!(
@@ -221,25 +230,25 @@ impl Segment {
         };
         // Hosts and routers that are late with the first marker bring it nearer to the last, and those that are late with the last one take it farther
         // from it: of what both took the least is told, and of each volley how much it may be off.
+        let length = best[0].length;
         let [first, last] = self.fastest(hop, length);
         let apart = last - first;
         let longest = best.iter().map(|seen| seen.apart + (seen.first - first)).fold(apart, f64::max);
         let shortest = best.iter().map(|seen| seen.apart - (seen.last - last)).fold(apart, f64::min);
+        let each = |apart: f64| apart / length as f64;
         if shortest <= 0.0 {
             return Finding::unmeasurable(
                 "messages came at one time: their stamps do not tell the packets apart",
             );
         }
-        let rate = |ns: f64| self.bits() * length as f64 / ns * 1e9;
         if came_as_sent(&best) {
-            let reason = "the packets left this host as far apart as they came: the host was the slowest";
-            return Finding::at_least(rate(apart), Unit::Bps, reason);
+            return Finding::at_least(rate(each(apart)), Unit::Bps, host);
         }
         if apart < MESSAGES_APART {
             let reason = "the messages came so close to each other that the router may have been the slowest to make them";
-            return Finding::at_least(rate(apart), Unit::Bps, reason);
+            return Finding::at_least(rate(each(apart)), Unit::Bps, reason);
         }
-        Finding::value(rate(apart), rate(longest), rate(shortest), Unit::Bps)
+        Finding::value(rate(each(apart)), rate(each(longest)), rate(each(shortest)), Unit::Bps)
     }
 }
 
@@ -313,6 +322,7 @@ impl HopMethod for Segment {
 mod tests {
     use super::*;
     use crate::hop::{Answer, Says, Sighting, Stop};
+    use crate::report::Side;
     use crate::unit::Bytes;
 
     const SIZE: Bytes = Bytes(1_526);
@@ -361,6 +371,10 @@ mod tests {
 
     #[test]
     fn answers_and_packets_that_are_late_are_no_faster_link_and_no_slower_one() {
+        // A sender that takes longer than the link is the slowest.
+        assert!(
+            matches!(told(150_000, 0), Finding::Bound { bound, side: Side::Lower, .. } if bound < 83e6 && bound > 70e6)
+        );
         for (each, late) in [(12_304, 0), (12_304, 7_000), (60_000, 0), (90_000, 7_000)] {
             let Finding::Value { value, low, high, .. } = told(each, late) else {
                 panic!("{each} {late}: {:?}", told(each, late))
