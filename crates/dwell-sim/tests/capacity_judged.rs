@@ -357,6 +357,16 @@ fn behind_a_nic_that_adapts_trains_that_do_not_agree_tell_no_false_bound() {
     assert!(judged.len() == 4 && judged.iter().all(|one| one.holds || !one.is_told), "{judged:?}");
 }
 
+/// A NIC that was taken for another one: lumps come when no period of that ends. Up to half more than the truth was told as a lower bound,
+/// and behind the hold without a warning.
+#[test]
+fn a_nic_that_was_taken_for_another_is_no_ruler() {
+    let adaptive = judge_drawn([2_575, 3_125, 3_282, 3_294, 4_119, 5_077, 6_126].into_iter(), "adaptive");
+    let hold = judge_drawn([4_167].into_iter(), "hold");
+    assert_eq!((adaptive.len(), hold.len()), (7, 1));
+    assert!(adaptive.iter().chain(&hold).all(|one| one.holds || !one.is_told), "{adaptive:?} {hold:?}");
+}
+
 /// The link before the narrow one is hardly faster, others' small packets are in every run, and the sender is late with the trains that
 /// would show them.
 #[test]

@@ -163,6 +163,11 @@ impl SparedRuns {
     pub(super) fn ruled(&self) -> Option<Report> {
         let ruler = self.ruler.as_ref()?;
         let report = Report::new(Self::NAME, ruler.vantage());
+        if ruler.is_untimely(self.tick()) {
+            let why = "the receiver gathers packets, and lumps of them come when no period of it ends: what it waits for was not found";
+            let report = report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
+            return Some(report.limited(Limit::Unstable, why));
+        }
         let sizes = self.ruled_sizes();
         let Some(found) = self.ruled_by(&sizes) else {
             let why = "the receiver gathers packets, and none of the trains that end with its period showed where it cuts";

@@ -55,6 +55,10 @@ const TESTS: usize = 800;
 const APART: f64 = 0.25;
 const NEXT: f64 = 0.2;
 
+/// What a period's end brings comes within this share of it, but for so many lumps.
+const UNTIMELY: f64 = 0.2;
+const TIMELY: f64 = 0.05;
+
 /// Between trains the NIC rests for so many periods at the least.
 const RESTS: f64 = 4.0;
 
@@ -95,6 +99,8 @@ struct Cut {
 pub(super) struct Ruler {
     kind: Kind,
     period: f64,
+    /// What comes together comes when one of so many periods ends.
+    polls: u32,
     rest: Nanos,
     rousing: Option<Rousing>,
     cuts: Vec<Cut>,
@@ -119,6 +125,7 @@ impl Ruler {
         Some(Self {
             kind: fit.behaviour.kind(),
             period,
+            polls,
             rest,
             rousing: None,
             cuts: Vec::new(),
@@ -134,6 +141,7 @@ impl Ruler {
         Self {
             kind: Kind::Throttle,
             period,
+            polls: 1,
             rest: Nanos::ZERO,
             rousing: Some(Rousing { size, quiet }),
             cuts: Vec::new(),
@@ -285,6 +293,19 @@ impl Ruler {
         median(&self.cuts.iter().map(|cut| cut.next).filter(near).collect::<Vec<_>>()).unwrap_or(self.period)
     }
 
+    /// Whether lumps come when no period ends: then the NIC is not what it was taken for, and its period is no ruler. What comes while it rests it
+    /// hands on at once, but alone, so lumps of several packets are asked. (A hold's may come at any time.)
+    pub(super) fn is_untimely(&self, tick: f64) -> bool {
+        let level = self.level();
+        let is_timely = |cut: &&Cut| {
+            let periods = (cut.next / level).round().clamp(1.0, f64::from(self.polls));
+            (cut.next - periods * level).abs() < TIMELY * level + tick
+        };
+        let lumps = self.cuts.iter().filter(|cut| cut.before > 1 && self.kind != Kind::Hold);
+        let (timely, untimely): (Vec<&Cut>, Vec<&Cut>) = lumps.partition(is_timely);
+        untimely.len() as f64 > UNTIMELY * (timely.len() + untimely.len()) as f64
+    }
+
     /// What trains of these sizes agree on, within `range`; `tick` is the clock's.
     pub(super) fn crest(
         &self,
@@ -383,5 +404,49 @@ impl Cut {
                 against,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERIOD: f64 = 1e5;
+
+    /// Of trains that came so many at a time, so long after the first packet.
+    fn is_untimely(kind: Kind, polls: u32, lumps: &[(usize, f64)]) -> bool {
+        let cut = |(before, next): &(usize, f64)| Cut {
+            size: Bytes(1_526),
+            at: 0.0,
+            delay: 0.0,
+            after: PERIOD,
+            others: 9,
+            before: *before,
+            next: *next,
+            apart: false,
+            packet: 1e4,
+            in_time: 1e4,
+            too_late: 2e4,
+            vantage: Vantage::Capture,
+        };
+        let cuts = lumps.iter().map(cut).collect();
+        let ruler =
+            Ruler { kind, period: PERIOD, polls, rest: Nanos::ZERO, rousing: None, cuts, tested: false };
+        ruler.is_untimely(1.0)
+    }
+
+    #[test]
+    fn lumps_come_when_a_period_ends_or_the_nic_is_another() {
+        // One in ten comes after it, as a NIC that rests hands on a packet: alone.
+        let alone = [[(3, PERIOD); 9].as_slice(), &[(1, 1.4 * PERIOD)]].concat();
+        assert!(!is_untimely(Kind::Throttle, 1, &alone));
+        let together: Vec<(usize, f64)> = alone.iter().map(|(_, next)| (3, *next)).collect();
+        assert!(!is_untimely(Kind::Throttle, 1, &together));
+        let later = [(3, PERIOD), (2, 1.4 * PERIOD), (3, PERIOD), (3, 0.8 * PERIOD)];
+        assert!(is_untimely(Kind::Throttle, 1, &later));
+        // After an empty poll another one; a throttle has none.
+        let twice = [(3, PERIOD), (3, 2.0 * PERIOD), (3, PERIOD), (3, PERIOD)];
+        assert!(!is_untimely(Kind::Deferred, 2, &twice) && is_untimely(Kind::Throttle, 1, &twice));
+        assert!(!is_untimely(Kind::Hold, 1, &later) && !is_untimely(Kind::Throttle, 1, &[]));
     }
 }
