@@ -385,6 +385,14 @@ fn traffic_that_keeps_time_is_found_where_the_sender_does_not() {
     assert_eq!(judged.map(|one| one.len()), [1; 4]);
 }
 
+/// Sizes of which others' packets are in all agree by chance on what is 41 % too little; the trains that follow a long one that fell have the
+/// line of the link itself.
+#[test]
+fn sizes_that_agree_by_chance_are_not_believed_where_long_trains_tell_of_a_faster_link() {
+    let judged = judge_drawn([2_418].into_iter(), "adaptive");
+    assert!(judged.len() == 1 && judged[0].holds && !judged[0].value, "{judged:?}");
+}
+
 /// Of paths drawn at random, `PATHS` of them, the first by `FROM`:
 /// `cargo test -p dwell-sim --test capacity_judged -- drawn --ignored --nocapture`.
 #[test]

@@ -71,6 +71,9 @@ const NEAR: f64 = 8.0;
 /// And where it comes from a bucket that is so much slower than that link: less may be what others did by chance.
 const SLOWER: f64 = 1.2;
 
+/// And a link by so much faster than the pace is another one.
+const FASTER: f64 = 1.1;
+
 /// Of what comes from it so small a share follows as soon as that link lets it (within a tenth): of what others hold up more does.
 const UNPARTED: f64 = 0.05;
 const NEARLY: f64 = 1.1;
@@ -260,8 +263,18 @@ impl Bucket {
 
     /// Whether trains at a link's own pace fell alike, and what came then has that link's own line: the traffic of others held them up.
     pub(crate) fn is_load(&self) -> bool {
-        let line = || line(&[], &self.emptied, None);
-        self.fallen().is_some() && line().is_some_and(|line| line.own.value <= self.gap * SLOWER)
+        self.own().is_some_and(|own| own.value <= self.gap * SLOWER)
+    }
+
+    /// Whether what came once trains at a link's own pace had fallen has the line of a faster link: others are in all that told that pace, or it is
+    /// another link that they fill.
+    pub(crate) fn is_of_a_faster_link(&self) -> bool {
+        self.own().is_some_and(|own| own.high * FASTER < self.gap)
+    }
+
+    /// What a packet takes by that line, where trains fell alike.
+    fn own(&self) -> Option<Estimate> {
+        self.fallen().and_then(|_| line(&[], &self.emptied, None)).map(|line| line.own)
     }
 
     /// The most that came through it once it was empty, packets a nanosecond: of each train one more may have.

@@ -111,6 +111,14 @@ proptest! {
         prop_assert!(told.line().is_none(), "{:?}", told.line());
     }
 
+    /// The pace that they were sent at is not its own, if others are between all packets.
+    #[test]
+    fn what_a_faster_link_lets_through_tells_of_it(own in 0.5..1.0f64, slower in 1.32..1.46f64) {
+        let told = run_at(At::Pace, 410, |train| of_depth(0.0, train, own * GAP, slower - own, false));
+        prop_assert!(told.is_load());
+        prop_assert_eq!(told.is_of_a_faster_link(), own < 1.0 / FASTER, "{:?}", told.own());
+    }
+
     #[test]
     fn of_a_policer_the_bound_holds(slower in 2.0..20.0f64) {
         let told = run(600, |train| bucket(train, slower * GAP, 0.0, true));
