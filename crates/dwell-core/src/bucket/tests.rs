@@ -113,10 +113,13 @@ proptest! {
 
     /// The pace that they were sent at is not its own, if others are between all packets.
     #[test]
-    fn what_a_faster_link_lets_through_tells_of_it(own in 0.5..1.0f64, slower in 1.32..1.46f64) {
-        let told = run_at(At::Pace, 410, |train| of_depth(0.0, train, own * GAP, slower - own, false));
-        prop_assert!(told.is_load());
-        prop_assert_eq!(told.is_of_a_faster_link(), own < 1.0 / FASTER, "{:?}", told.own());
+    fn what_a_faster_link_lets_through_tells_of_it(
+        faster in 0.5..0.9f64, same in 0.92..1.0f64, slower in 1.32..1.46f64,
+    ) {
+        let told = |own: f64| run_at(At::Pace, 410, |train| of_depth(0.0, train, own * GAP, slower - own, false));
+        prop_assert!(told(faster).is_load() && told(same).is_load());
+        prop_assert!(told(faster).is_of_a_faster_link(), "{:?}", told(faster).own());
+        prop_assert!(!told(same).is_of_a_faster_link(), "{:?}", told(same).own());
     }
 
     #[test]

@@ -165,8 +165,7 @@ impl SparedRuns {
         let report = Report::new(Self::NAME, ruler.vantage());
         if ruler.is_untimely(self.tick()) {
             let why = "the receiver gathers packets, and lumps of them come when no period of it ends: what it waits for was not found";
-            let report = report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
-            return Some(report.limited(Limit::Unstable, why));
+            return Some(untold(report, why));
         }
         let sizes = self.ruled_sizes();
         let Some(found) = self.ruled_by(&sizes) else {
@@ -206,8 +205,7 @@ impl SparedRuns {
         // before, trains that do not agree tell not even a bound.
         if is_vague && ruler.is_adaptive() && (why.is_some() || is_apart) {
             let why = "the receiver gathers packets, and too few trains agree on how many came while it does";
-            let report = report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why));
-            return Some(report.limited(Limit::Unstable, why));
+            return Some(untold(report, why));
         }
         if let Some(why) = why {
             let why = format!("the receiver gathers packets, and {why}");
@@ -226,4 +224,9 @@ impl SparedRuns {
         }
         Some(narrow_link(report, slope))
     }
+}
+
+/// Of a NIC whose lumps are no measure.
+fn untold(report: Report, why: &str) -> Report {
+    report.with(Quantity::NarrowLinkCapacity, Finding::unmeasurable(why)).limited(Limit::Unstable, why)
 }

@@ -173,8 +173,8 @@ impl SparedRuns {
             false => is_doubted && lost * MUCH > *all,
         };
         // Small packets that agree get through where larger ones do not, unless what came through tells of a faster link than they do.
-        let are_all_parted = bucket.is_of_a_faster_link() || !self.are_small_spared();
-        if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && are_all_parted) {
+        let are_all_parted = || bucket.is_of_a_faster_link() || !self.are_small_spared();
+        if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && are_all_parted()) {
             let why = if whole.is_held_up {
                 "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets are in all \
                  of these, in step"
