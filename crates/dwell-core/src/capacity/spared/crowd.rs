@@ -41,10 +41,24 @@ pub(super) struct Crowd {
     pub(super) trains: usize,
 }
 
-/// How much a run belongs to a crowd around `middle`, where both stamps together are off by `error` nanoseconds.
-fn near(run: &Run, middle: f64, error: f64) -> f64 {
-    let width = SHARPEST.max(error / run.lasting);
-    (1.0 - (run.slope() / middle - 1.0).abs() / width).max(0.0)
+/// A run by what decides how much it belongs to a crowd. All of it is looked at for each candidate: nothing is divided there.
+struct Near {
+    weight: f64,
+    slope: f64,
+    /// Of one over the width of a crowd that it belongs to.
+    sharpness: f64,
+}
+
+impl Near {
+    /// Of a run whose stamps are off by `error` nanoseconds together.
+    fn of(weight: f64, run: &Run, error: f64) -> Self {
+        Self { weight, slope: run.slope(), sharpness: 1.0 / SHARPEST.max(error / run.lasting) }
+    }
+
+    /// How much it weighs in a crowd around a slope of which `inverse` is one over it.
+    fn weighs(&self, inverse: f64) -> f64 {
+        self.weight * (1.0 - (self.slope * inverse - 1.0).abs() * self.sharpness).max(0.0)
+    }
 }
 
 /// The longer, and the less held up.
@@ -67,20 +81,22 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
     let no_less = if runs.is_of_bucket { BEAT } else { 0.0 };
     for share in ERRORS.into_iter().filter(|share| *share >= no_less) {
         let error = least + share * runs.floor * packet;
-        let score =
-            |middle: f64| weighed.iter().map(|(weight, run)| weight * near(run, middle, error)).sum::<f64>();
-        let candidates = weighed[..tried].iter().map(|(_, run)| (score(run.slope()), run.slope()));
+        let near: Vec<Near> = weighed.iter().map(|(weight, run)| Near::of(*weight, run, error)).collect();
+        let score = |slope: f64| near.iter().map(|one| one.weighs(1.0 / slope)).sum::<f64>();
+        let candidates = near[..tried].iter().map(|one| (score(one.slope), one.slope));
         let (score, middle) = candidates.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        found = Some((score, middle, error));
+        let weights: Vec<f64> = near.iter().map(|one| one.weighs(1.0 / middle)).collect();
+        found = Some((score, weights, error));
         if score > SHARE * total {
             break;
         }
     }
-    let (score, middle, error) = found?;
+    let (score, weights, error) = found?;
+    let inside = || weights.iter().zip(&weighed).map(|(weight, (_, run))| (*weight, run));
     // Train by train, what its runs in the crowd say.
     let mut sums = vec![(0.0, 0.0); runs.trains];
-    for (weight, run) in &weighed {
-        let weight = weight * near(run, middle, error) * run.bits;
+    for (weight, run) in inside() {
+        let weight = weight * run.bits;
         sums[run.train].0 += weight;
         sums[run.train].1 += weight * run.slope();
     }
@@ -91,8 +107,7 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
     };
     let slope = interval(&sums, RESAMPLES, seed, mean)?.widened(small_sample_factor(sums.len()).min(10.0));
     // Lumps leave half a packet's time open at the ends of a run, and all alike where a NIC's period keeps time with packets.
-    let inside = || weighed.iter().map(|(weight, run)| (weight * near(run, middle, error), run.lasting));
-    let lasting = inside().map(|(weight, lasting)| weight * lasting).sum::<f64>() / score;
+    let lasting = inside().map(|(weight, run)| weight * run.lasting).sum::<f64>() / score;
     // And a bucket's timer one of its beat, in each train anew.
     let beat = if runs.is_of_bucket { error / (sums.len() as f64).sqrt() } else { 0.0 };
     let off = slope.value * (runs.held / 2.0 + beat) / lasting;
