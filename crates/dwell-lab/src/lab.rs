@@ -1,7 +1,7 @@
 //! A lab: a scenario's path between two namespaces, with an agent at its far end.
 
 use crate::answering::AnsweringLabPath;
-use crate::check::{LabCheck, TrainCheck, check};
+use crate::check::{LabCheck, NicCheck, TrainCheck, check};
 use crate::error::LabError;
 use crate::inner::Inner;
 use crate::namespace::Namespace;
@@ -155,6 +155,16 @@ impl Lab {
         let testbed = &self.inner.testbed;
         let trains = TrainCheck::of(testbed, &self.inner.scenario);
         testbed.failure().map_or(trains, Err)
+    }
+
+    /// Sends bursts to the destination's NIC; nothing else should use the lab meanwhile. `None` where it has no NIC.
+    ///
+    /// # Errors
+    /// When the lab does not carry packets at all.
+    pub fn nic(&self) -> Result<Option<NicCheck>, LabError> {
+        let testbed = &self.inner.testbed;
+        let nic = NicCheck::of(testbed, &self.inner.scenario);
+        testbed.failure().map_or(nic, Err)
     }
 }
 

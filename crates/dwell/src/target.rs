@@ -227,6 +227,14 @@ impl Bed {
         }
     }
 
+    /// What the NIC of a lab's destination does now, where that is not what it was asked for.
+    pub(crate) fn uncarried_nic(&self) -> Result<Option<String>> {
+        Ok(match self {
+            Self::Sim(_) => None,
+            Self::Lab(lab, _) => lab.nic()?.filter(|nic| !nic.carried()).map(|nic| nic.reason()),
+        })
+    }
+
     /// A world for one run.
     pub(crate) fn open(&self, seed: u64) -> Result<Box<dyn World>> {
         Ok(match self {

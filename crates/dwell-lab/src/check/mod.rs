@@ -4,6 +4,7 @@ mod checked;
 mod delivered;
 mod narrowest;
 mod nic;
+mod part;
 mod table;
 mod train;
 mod verdict;
@@ -15,14 +16,13 @@ pub use train::TrainCheck;
 
 use crate::error::LabError;
 use crate::lane::Carried;
-use crate::nic_stage::has_nic;
-use crate::salvo::{self, Calls, SMALLEST, Shot};
+use crate::salvo::{self, SMALLEST, Shot};
 use crate::testbed::{Carriage, Testbed};
 use delivered::against;
-use dwell_core::{BitRate, Bytes, Direction, Nanos};
-use dwell_sim::nic::NicSpec;
-use dwell_sim::{LabNic, LinkSpec, Scenario};
+use dwell_core::{BitRate, Bytes, Nanos};
+use dwell_sim::{LinkSpec, Scenario};
 use narrowest::narrowest;
+use part::{Ground, Part, empty_path};
 
 /// How much is sent. All of it together takes one to two seconds on a fast path.
 const PAIRS: usize = 60;
@@ -31,90 +31,19 @@ const TRAINS: usize = 5;
 const TRAIN: usize = 50;
 const WINDOW: u64 = 128;
 const FLOOD: Nanos = Nanos::from_millis(250);
-/// The longest that one part may take.
-const LONGEST: Nanos = Nanos::from_secs(3);
-
-/// What one part of the check sent, with what the engine asked of each packet, where there is an engine.
-struct Part {
-    shots: Vec<(Shot, Option<Carried>)>,
-}
-
-impl Part {
-    fn run(testbed: &Testbed, bursts: &[Vec<Bytes>], ground: Ground) -> Result<Self, LabError> {
-        let bytes = bursts.iter().map(|burst| burst.iter().copied().sum::<Bytes>()).max().unwrap_or_default();
-        // Twice what a burst takes, so that each finds the queues as if nothing of ours had been before.
-        let taken = ground.rate.map_or(Nanos::ZERO, |rate| rate.time_for(bytes));
-        let period = (taken * 2).max(Nanos::from_millis(2)) + ground.rest;
-        let count = i64::try_from(bursts.len()).unwrap_or(i64::MAX);
-        let affordable = (LONGEST.0 / period.0.max(1)).clamp(4, count) as usize;
-        testbed.write_down(true);
-        let patience = ground.delay * 2 + taken * 4 + ground.rest;
-        let shots = salvo::fire(testbed, &bursts[..affordable], Calls::One, period, patience)?;
-        let mut asked: Vec<Carried> = testbed.write_down(false);
-        asked.retain(|frame| frame.direction == Direction::Forward);
-        asked.sort_by_key(|frame| frame.entered);
-        if let Some(nic) = ground.kernels_nic {
-            nic::as_modelled(nic, &mut asked);
-        }
-        Ok(Self { shots: paired(shots, &asked) })
-    }
-
-    /// Burst by burst of `length`.
-    fn bursts(&self, length: usize) -> impl Iterator<Item = &[(Shot, Option<Carried>)]> {
-        self.shots.chunks_exact(length)
-    }
-}
-
-/// Puts to each shot what the engine asked of it: frames enter the engine in the order of sending.
-fn paired(shots: Vec<Shot>, asked: &[Carried]) -> Vec<(Shot, Option<Carried>)> {
-    let mut rest = asked.iter();
-    let pair = |shot: Shot| (shot, rest.find(|frame| frame.size == shot.size).copied());
-    shots.into_iter().map(pair).collect()
-}
-
-/// What is known of the path before anything is sent.
-#[derive(Copy, Clone, Debug)]
-struct Ground {
-    rate: Option<BitRate>,
-    delay: Nanos,
-    /// How long the receiver's NIC may hold a packet, or the kernel's go on polling.
-    rest: Nanos,
-    /// The NIC whose work the kernel does.
-    kernels_nic: Option<NicSpec>,
-}
-
-/// Time from the first bit's start to the last bit's arrival of a packet that finds every queue empty, on the longest way.
-fn empty_path(links: &[LinkSpec], size: Bytes) -> Nanos {
-    links
-        .iter()
-        .map(|link| {
-            let sent = link.rate.map_or(Nanos::ZERO, |rate| rate.time_for(link.framing.padded(size)));
-            sent + link.propagations().1
-        })
-        .sum()
-}
 
 /// Measures the testbed that carries `scenario`.
 pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, LabError> {
     let links = &scenario.links;
-    let size = scenario.max_size().min(Bytes(1502));
+    let ground = Ground::of(scenario);
+    let size = ground.size;
     let narrow = narrowest(links).map(|(_, link)| link);
-    let nic = scenario.destination.nic;
-    let ground = Ground {
-        rate: narrow.as_ref().and_then(|link| link.rate),
-        delay: empty_path(links, size),
-        rest: nic::rest(nic),
-        kernels_nic: (scenario.lab.nic == LabNic::Kernel).then_some(nic),
-    };
     let pairs = Part::run(testbed, &vec![vec![size; 2]; PAIRS], ground)?;
     let small_pairs = Part::run(testbed, &vec![vec![SMALLEST; 2]; PAIRS], ground)?;
     let alternating = (0..LONE * 2).map(|turn| vec![if turn % 2 == 0 { size } else { SMALLEST }]);
     let lone = Part::run(testbed, &alternating.collect::<Vec<_>>(), ground)?;
     let trains = Part::run(testbed, &vec![vec![size; TRAIN]; TRAINS], ground)?;
-    let bursts = match has_nic(&scenario.destination) {
-        true => Part::run(testbed, &vec![vec![SMALLEST; nic::BURST]; nic::BURSTS], ground)?,
-        false => Part { shots: Vec::new() },
-    };
+    let bursts = nic::bursts(testbed, scenario)?;
     let one_by_one = TrainCheck::of(testbed, scenario)?;
     let flood = salvo::flood(testbed, SMALLEST, WINDOW, FLOOD)?;
 
@@ -147,7 +76,7 @@ pub(crate) fn check(testbed: &Testbed, scenario: &Scenario) -> Result<LabCheck, 
             delivered: same(delay.delivered.width()),
             error: delay.asked.map(|asked| same(delay.delivered.width() - asked.width())),
         }),
-        nic: NicCheck::of(nic, bursts.shots.iter()),
+        nic: NicCheck::told(scenario.destination.nic, bursts.shots.iter()),
         rate_asked: ground.rate,
         rate_delivered: delivered_rate(&trains, occupied),
         trains: one_by_one,

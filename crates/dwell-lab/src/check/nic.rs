@@ -1,16 +1,25 @@
 //! What the NIC of a lab's destination does to packets, against what it should do.
 
 use super::delivered::{Delivered, Spread, against};
+use super::part::{Ground, Part};
+use crate::error::LabError;
 use crate::lane::{Arrival, Carried};
-use crate::salvo::Shot;
+use crate::nic_stage::has_nic;
+use crate::salvo::{SMALLEST, Shot};
+use crate::testbed::Testbed;
 use dwell_core::Nanos;
 use dwell_core::nic::Kind;
+use dwell_sim::Scenario;
 use dwell_sim::nic::{Nic, NicSpec};
 use serde::{Deserialize, Serialize};
 
 /// Bursts that are sent to it, and packets of each: enough for several periods, or a full batch.
-pub(crate) const BURSTS: usize = 40;
-pub(crate) const BURST: usize = 30;
+const BURSTS: usize = 40;
+const BURST: usize = 30;
+
+/// Nine in ten packets may be held wrongly by this share of the period, or by this time; and as wide may a batch be.
+const WITHIN: f64 = 0.1;
+const FLOOR: Nanos = Nanos(5_000);
 
 /// A receiver's NIC in a lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,8 +44,41 @@ pub struct NicCheck {
 }
 
 impl NicCheck {
+    /// Sends bursts through `testbed`; `None` where the destination has no NIC, or nothing arrived.
+    pub(crate) fn of(testbed: &Testbed, scenario: &Scenario) -> Result<Option<Self>, LabError> {
+        Ok(Self::told(scenario.destination.nic, bursts(testbed, scenario)?.shots.iter()))
+    }
+
+    /// Whether a method that looks for what this NIC does can be judged in this lab: it does what is asked of it.
+    #[must_use]
+    pub fn carried(&self) -> bool {
+        let allowed = FLOOR.as_f64().max(WITHIN * self.period.unwrap_or(Nanos::ZERO).as_f64());
+        let (off, widest) = (self.off(), self.widest());
+        [off.abs(), self.error_p90, widest].iter().all(|time| time.as_f64() <= allowed)
+    }
+
+    /// The figures behind [`Self::carried`].
+    #[must_use]
+    pub fn reason(&self) -> String {
+        format!(
+            "held wrongly by {} at the median, {} in one of ten; batches of up to {} packets, {} wide",
+            self.off(),
+            self.error_p90,
+            self.largest_batch,
+            self.widest()
+        )
+    }
+
+    fn off(&self) -> Nanos {
+        self.held.error.map_or(Nanos::ZERO, |error| error.median)
+    }
+
+    fn widest(&self) -> Nanos {
+        self.batch_spread_p90.unwrap_or(Nanos::ZERO)
+    }
+
     /// Of a NIC that is to do as `spec` says; `None` where nothing arrived.
-    pub(crate) fn of<'a>(
+    pub(super) fn told<'a>(
         spec: NicSpec,
         shots: impl Iterator<Item = &'a (Shot, Option<Carried>)>,
     ) -> Option<Self> {
@@ -67,6 +109,14 @@ impl NicCheck {
     }
 }
 
+/// What comes of bursts for the destination's NIC; of none where it has no NIC.
+pub(super) fn bursts(testbed: &Testbed, scenario: &Scenario) -> Result<Part, LabError> {
+    match has_nic(&scenario.destination) {
+        true => Part::run(testbed, &vec![vec![SMALLEST; BURST]; BURSTS], Ground::of(scenario)),
+        false => Ok(Part { shots: Vec::new() }),
+    }
+}
+
 /// Packets of what was handed over at one instant that waited for each other.
 fn gathered(batch: &[(Nanos, Arrival)]) -> usize {
     let waited = batch.iter().filter(|(_, asked)| asked.reached < asked.handed).count();
@@ -80,13 +130,13 @@ fn p90(times: impl Iterator<Item = Nanos>) -> Option<Nanos> {
 }
 
 /// After how long such a NIC is at rest.
-pub(crate) fn rest(nic: NicSpec) -> Nanos {
+pub(super) fn rest(nic: NicSpec) -> Nanos {
     let polls = if let NicSpec::Deferred { polls, .. } = nic { i64::from(polls) } else { 0 };
     nic.period().unwrap_or(Nanos::ZERO) * (polls + 2)
 }
 
 /// Asks of `frames`, which come in order, what a NIC like this does: the forwarder that wrote them down had none.
-pub(crate) fn as_modelled(nic: NicSpec, frames: &mut [Carried]) {
+pub(super) fn as_modelled(nic: NicSpec, frames: &mut [Carried]) {
     let mut machine = Nic::new(nic, None);
     for (frame, key) in frames.iter().zip(0..) {
         if let Some(Arrival { reached, .. }) = frame.arrival {
@@ -130,14 +180,21 @@ mod tests {
             .zip(frames)
             .map(|(came, frame)| (Shot { came: Some(Nanos(came)), ..Shot::default() }, Some(frame)))
             .collect();
-        let check = NicCheck::of(spec, shots.iter()).unwrap();
+        let check = NicCheck::told(spec, shots.iter()).unwrap();
         assert_eq!((check.kind, check.period), (Kind::Hold, Some(Nanos(100_000))));
         assert_eq!((check.batches, check.largest_batch), (1, 2));
         assert_eq!(check.batch_spread.unwrap().median, Nanos(500));
         assert_eq!(check.held.asked.unwrap().median, Nanos(100_000));
         assert_eq!(check.held.error.unwrap().median, Nanos(2_000));
         assert_eq!(check.error_p90, Nanos(2_500));
-        assert_eq!(NicCheck::of(spec, [].iter()), None);
+        assert!(check.carried() && check.reason().starts_with("held wrongly by 2"), "{}", check.reason());
+        assert_eq!(NicCheck::told(spec, [].iter()), None);
+        // Late by more than a tenth of the period: what comes of it is not what was asked for.
+        let late: Vec<(Shot, Option<Carried>)> = shots
+            .iter()
+            .map(|(shot, frame)| (Shot { came: shot.came.map(|came| came + Nanos(9_000)), ..*shot }, *frame))
+            .collect();
+        assert!(!NicCheck::told(spec, late.iter()).unwrap().carried());
     }
 
     #[test]
@@ -149,7 +206,7 @@ mod tests {
         as_modelled(spec, &mut frames);
         let shot = Shot { came: Some(Nanos(1_021_000)), ..Shot::default() };
         let shots: Vec<_> = frames.into_iter().map(|frame| (shot, Some(frame))).collect();
-        let check = NicCheck::of(spec, shots.iter()).unwrap();
+        let check = NicCheck::told(spec, shots.iter()).unwrap();
         assert_eq!((check.batches, check.largest_batch), (1, 3));
     }
 

@@ -11,10 +11,6 @@ const RATE_WITHIN: f64 = 0.02;
 /// A median time may differ by this share, or by the time that stands with its name below.
 const TIME_WITHIN: f64 = 0.02;
 
-/// Nine in ten packets may be held wrongly by this share of the period, or by this time; and as wide may a batch be.
-const NIC_WITHIN: f64 = 0.1;
-const NIC_FLOOR: Nanos = Nanos(5_000);
-
 pub(super) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let mut say = |condition: &str, carried: bool, reason: String| {
@@ -44,15 +40,7 @@ pub(super) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
         }
     }
     if let Some(nic) = &check.nic {
-        let allowed = NIC_FLOOR.as_f64().max(NIC_WITHIN * nic.period.unwrap_or(Nanos::ZERO).as_f64());
-        let off = nic.held.error.map_or(Nanos::ZERO, |error| error.median);
-        let widest = nic.batch_spread_p90.unwrap_or(Nanos::ZERO);
-        let carried = [off.abs(), nic.error_p90, widest].iter().all(|time| time.as_f64() <= allowed);
-        let told = format!(
-            "held wrongly by {off} at the median, {} in one of ten; batches of up to {} packets, {widest} wide",
-            nic.error_p90, nic.largest_batch
-        );
-        say("nic", carried, told);
+        say("nic", nic.carried(), nic.reason());
     }
     if let Some(trains) = &check.trains {
         say("trains", trains.carried(), trains.reason());

@@ -136,6 +136,7 @@ impl Judge<'_> {
             judge: self,
             condition,
             ground: ground::of(condition.scenario()?, self.grid.world),
+            uncarried: bed.uncarried_nic()?,
             judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
         };
         if condition.methods.iter().any(|spec| spec.name.request().is_some()) {
@@ -234,8 +235,14 @@ struct Witness<'a> {
     judge: &'a Judge<'a>,
     condition: &'a Condition,
     ground: Ground,
+    /// What the lab's NIC was seen to do instead of what it was asked for.
+    uncarried: Option<String>,
     judged: Judged,
 }
+
+/// Of these the truth is what the NIC was asked for, and not what came of it packet by packet.
+const ASKED_OF_THE_NIC: [Quantity; 3] =
+    [Quantity::CoalescencePresent, Quantity::CoalescenceKind, Quantity::CoalescencePeriod];
 
 impl Witness<'_> {
     /// One row for each quantity that the method looks for, by the truth of the measurement `stage`.
@@ -297,7 +304,9 @@ impl Witness<'_> {
         for (quantity, finding) in &report.findings {
             if self.judge.grid.wants(*quantity) {
                 let (truth, outside) = (truth.get(quantity).copied(), outside(&self.ground, *quantity));
-                self.judged.rows.push(Row::new(origin, *quantity, finding, truth, outside));
+                let mut row = Row::new(origin, *quantity, finding, truth, outside);
+                row.uncarried = self.uncarried.clone().filter(|_| ASKED_OF_THE_NIC.contains(quantity));
+                self.judged.rows.push(row);
             }
         }
     }

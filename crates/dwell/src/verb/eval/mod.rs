@@ -20,7 +20,9 @@ mod place;
 mod published;
 mod rows;
 mod sections;
+mod sheet;
 mod show;
+mod uncarried;
 mod worst;
 
 use crate::failure::bad_argument;
@@ -164,9 +166,13 @@ impl EvalArgs {
 
     fn tell(&self, told: &Told<'_>, output: &Output) -> Result<()> {
         let Told { grid, rows, gaps, tools, failures, seconds } = told;
-        let cells = cells::cells(rows);
-        let beside = published::beside(&grid.published, rows, gaps);
-        let agreements = agreement::agreements(rows, &grid.near_enough());
+        let counted: Vec<Row> = rows.iter().filter(|row| row.uncarried.is_none()).cloned().collect();
+        let cells = cells::cells(&counted);
+        let beside = published::beside(&grid.published, &counted, gaps);
+        let agreements = agreement::agreements(&counted, &grid.near_enough());
+        // Bandwidth tools have a report of their own, which tells theirs.
+        let others: Vec<Row> = rows.iter().filter(|row| row.met.is_none()).cloned().collect();
+        let uncarried = uncarried::uncarried(&others);
         if output.json {
             let mut document = json!({
                 "verb": "eval",
@@ -177,6 +183,7 @@ impl EvalArgs {
                 "rows": rows,
                 "summary": cells,
                 "published": beside,
+                "uncarried": uncarried,
                 "agreement": agreements.iter().map(agreement::Agreement::json).collect::<Vec<_>>(),
                 "failures": failures,
                 "seconds": seconds,
@@ -188,6 +195,9 @@ impl EvalArgs {
         } else {
             let repeat = |place: &Place| self.command(place, output);
             print(&show::text(rows, &cells, &beside, self.every_run, &repeat))?;
+            if let Some(sheet) = uncarried::sheet(&uncarried) {
+                print(&format!("{}\n", sheet.text()))?;
+            }
             if let Some(tools) = tools {
                 print(&tools.text())?;
             }
@@ -204,7 +214,7 @@ impl EvalArgs {
         }
         if let Some(file) = &output.plot {
             let (title, panels) =
-                tools.as_ref().map_or_else(|| chart::panels(rows, &cells), bandwidth::Report::panels);
+                tools.as_ref().map_or_else(|| chart::panels(&counted, &cells), bandwidth::Report::panels);
             Picture { title, notes, panels }.write(file)?;
         }
         Ok(())

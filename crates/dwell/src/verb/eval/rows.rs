@@ -36,6 +36,9 @@ pub(super) struct Row {
     pub(super) probes: u64,
     pub(super) bytes: u64,
     pub(super) seconds: f64,
+    /// Why nothing can be judged by it: what the lab, asked right before, did not carry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) uncarried: Option<String>,
     /// What a bandwidth tool met on the path, by the links' counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) met: Option<Met>,
@@ -101,6 +104,7 @@ impl Row {
             probes: effort.probes,
             bytes: effort.bytes.0,
             seconds,
+            uncarried: None,
             met: None,
         }
     }

@@ -106,7 +106,11 @@ fn all(rows: &[Row]) -> String {
             found,
             sure,
             judgement.relative_error().map_or_else(none, share),
-            row.outside.clone().map_or_else(|| "yes".to_owned(), |why| format!("no: {why}")),
+            match (&row.uncarried, &row.outside) {
+                (Some(why), _) => format!("not counted: {why}"),
+                (None, Some(why)) => format!("no: {why}"),
+                (None, None) => "yes".to_owned(),
+            },
             row.probes.to_string(),
             row.bytes.to_string(),
             format!("{:.1}", row.seconds),

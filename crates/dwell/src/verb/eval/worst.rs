@@ -26,11 +26,11 @@ fn distance(finding: &Finding, truth: f64) -> f64 {
     }
 }
 
-/// The `count` worst rows, the worst first. Every method and quantity shows its worst row before any shows its second:
+/// The `count` worst rows of those that count, the worst first. Every method and quantity shows its worst row before any shows its second:
 /// one that is wrong everywhere does not push out the others.
 pub(super) fn worst(rows: &[Row], count: usize) -> Vec<&Row> {
     let mut groups: BTreeMap<_, Vec<(f64, &Row)>> = BTreeMap::new();
-    for row in rows {
+    for row in rows.iter().filter(|row| row.uncarried.is_none()) {
         let bad = badness(row);
         if bad > 0.0 {
             groups.entry((row.method_text(), row.quantity)).or_default().push((bad, row));
@@ -87,5 +87,9 @@ mod tests {
         assert_eq!(places(3), [2, 5, 6]);
         // A bound that holds where no value is due is nothing to look at.
         assert_eq!(places(10), [2, 1, 5, 3, 6, 0]);
+        // Nor is what the lab did not carry, however wrong.
+        let mut rows = rows.clone();
+        rows[2].uncarried = Some("held wrongly".to_owned());
+        assert!(worst(&rows, 10).iter().all(|row| row.place.condition != 2));
     }
 }

@@ -202,7 +202,6 @@ pub(super) mod tests {
             packets: Some(300),
             warnings,
             limit: Some(Limit::Link),
-            uncarried: None,
         };
         let mut row = Row::new(&origin, Quantity::AvailableBandwidth, &finding, Some(bps(50.0)), None);
         row.met = Some(met);

@@ -34,9 +34,6 @@ pub(in crate::verb::eval) struct Met {
     /// What its result says limits it.
     #[serde(default)]
     pub(in crate::verb::eval) limit: Option<Limit>,
-    /// Why nothing can be judged by it: what the lab, asked right before, does not carry of what a train needs.
-    #[serde(default)]
-    pub(in crate::verb::eval) uncarried: Option<String>,
 }
 
 /// Less than this part of the tool's own rate is no cross traffic.
@@ -59,7 +56,6 @@ impl Met {
             packets,
             warnings: 0,
             limit: None,
-            uncarried: None,
         })
     }
 

@@ -14,7 +14,6 @@ mod report;
 mod run;
 mod spec;
 mod table;
-mod uncarried;
 
 pub(super) use goal::Original;
 pub(super) use met::Met;

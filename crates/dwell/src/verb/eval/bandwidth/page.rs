@@ -1,8 +1,8 @@
 //! The report as one page that needs nothing but itself.
 
 use super::panels::Figure;
-use super::table::Sheet;
 use crate::picture::{Picture, escaped};
+use crate::verb::eval::sheet::Sheet;
 use anyhow::Result;
 use std::fmt::Write as _;
 

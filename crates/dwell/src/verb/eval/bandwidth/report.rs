@@ -7,11 +7,12 @@ use super::interarrival::{Arrivals, arrivals};
 use super::offered::{self, Offered, offered};
 use super::page::page;
 use super::panels::{Figure, figures};
-use super::table::{self, Sheet};
-use super::uncarried::{Uncarried, uncarried};
+use super::table;
 use crate::picture::Panel;
 use crate::verb::eval::grid::{Condition, Grid};
 use crate::verb::eval::rows::Row;
+use crate::verb::eval::sheet::Sheet;
+use crate::verb::eval::uncarried::{self, Uncarried, uncarried};
 use anyhow::Result;
 use dwell_core::avail::Busy;
 use serde_json::{Value, json};
@@ -41,8 +42,7 @@ impl Report {
     ) -> Option<Self> {
         let rows: Vec<Row> = rows.iter().cloned().chain(others).filter(|row| row.met.is_some()).collect();
         let uncarried = uncarried(&rows);
-        let carried = |row: &Row| row.met.as_ref().is_some_and(|met| met.uncarried.is_none());
-        let rows: Vec<Row> = rows.into_iter().filter(carried).collect();
+        let rows: Vec<Row> = rows.into_iter().filter(|row| row.uncarried.is_none()).collect();
         let cells = cells(&rows);
         let standings = standings(&cells, |block| grid.originals(block));
         let mut judged: Vec<&Condition> = Vec::new();
@@ -75,7 +75,7 @@ impl Report {
         if let Some(last) = sheets.last_mut() {
             last.notes.extend(offered::told(&self.offered));
         }
-        let left_out = table::uncarried(&self.uncarried);
+        let left_out = uncarried::sheet(&self.uncarried);
         let changes = table::changes(&self.differentials);
         sheets
             .into_iter()

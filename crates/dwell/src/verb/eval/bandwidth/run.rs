@@ -245,10 +245,9 @@ impl Witness<'_> {
         row.met =
             self.condition.scenario().ok().and_then(|scenario| Met::of(usage, began, packets, scenario));
         // Others send as they like; what they make of this machine is theirs.
-        let uncarried = self.uncarried.as_ref().filter(|_| packets.is_some());
+        row.uncarried = self.uncarried.clone().filter(|_| packets.is_some());
         if let Some(met) = &mut row.met {
             (met.warnings, met.limit) = (warnings, limit);
-            met.uncarried = uncarried.cloned();
         }
         self.judged.rows.push(row);
     }

@@ -3,32 +3,11 @@
 use super::cell::{Cell, Spread};
 use super::differential::Differential;
 use super::goal::Standing;
-use super::uncarried::Uncarried;
 use crate::figure::{figure, share};
-use crate::screen::table;
 use crate::verb::eval::grid::EvalWorld;
+use crate::verb::eval::sheet::Sheet;
 use crate::verb::eval::show::none;
 use dwell_core::{BitRate, Quantity, Unit};
-
-/// Heads and rows.
-pub(super) struct Sheet {
-    pub(super) title: String,
-    pub(super) heads: Vec<&'static str>,
-    pub(super) rows: Vec<Vec<String>>,
-    /// What a reader should know besides, each once.
-    pub(super) notes: Vec<String>,
-}
-
-impl Sheet {
-    pub(super) fn text(&self) -> String {
-        let mut table = table(&self.heads);
-        for row in &self.rows {
-            table.add_row(row);
-        }
-        let notes: String = self.notes.iter().map(|note| format!("{note}\n")).collect();
-        format!("{}:\n{}\n{notes}", self.title, table.trim_fmt())
-    }
-}
 
 const HEADS: [&str; 15] = [
     "condition",
@@ -191,24 +170,6 @@ fn rounded(value: f64) -> f64 {
     }
     let scale = 10_f64.powf(3.0 - value.abs().log10().floor());
     (value * scale).round() / scale
-}
-
-/// What the lab does not carry.
-pub(super) fn uncarried(left_out: &[Uncarried]) -> Option<Sheet> {
-    let rows = left_out.iter().map(|one| {
-        vec![one.condition.clone(), one.method.clone(), one.measurements.to_string(), one.reason.clone()]
-    });
-    (!left_out.is_empty()).then(|| Sheet {
-        title: "The lab does not carry this: judged on the simulator, and not counted here".to_owned(),
-        heads: vec![
-            "condition",
-            "tool",
-            "runs",
-            "what the lab did when it was asked, right before the last of them",
-        ],
-        rows: rows.collect(),
-        notes: Vec::new(),
-    })
 }
 
 /// The judgement, cell by cell.
