@@ -179,6 +179,10 @@ fn the_check_tells_of_the_nic() {
     assert!(nic.held.asked.unwrap().p75 <= PERIOD, "{nic:?}");
     assert!(check.verdicts.iter().any(|verdict| verdict.condition == "nic"), "{check}");
     assert!(check.to_string().contains("held by the NIC"), "{check}");
+    // Asked alone, before a run, it tells of the same.
+    let alone = lab.nic().unwrap().unwrap();
+    assert_eq!((alone.kind, alone.period), (nic.kind, nic.period));
+    assert!(alone.batches > 0 && alone.largest_batch <= 8, "{alone:?}");
 }
 
 #[test]
@@ -192,6 +196,7 @@ fn a_lab_without_nics_tells_of_none() {
     }
     assert!(!path.circumstances().notes.keys().any(|name| name.contains("nic")));
     assert_eq!(lab.check().unwrap().nic, None);
+    assert_eq!(lab.nic().unwrap(), None);
 }
 
 #[test]

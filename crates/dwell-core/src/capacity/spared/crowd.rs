@@ -45,7 +45,7 @@ pub(super) struct Crowd {
 struct Near {
     weight: f64,
     slope: f64,
-    /// Of one over the width of a crowd that it belongs to.
+    /// One over the width of a crowd, as a share of its middle: no run further off belongs to it.
     sharpness: f64,
 }
 
@@ -85,14 +85,13 @@ pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Cr
         let score = |slope: f64| near.iter().map(|one| one.weighs(1.0 / slope)).sum::<f64>();
         let candidates = near[..tried].iter().map(|one| (score(one.slope), one.slope));
         let (score, middle) = candidates.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let weights: Vec<f64> = near.iter().map(|one| one.weighs(1.0 / middle)).collect();
-        found = Some((score, weights, error));
+        found = Some((score, middle, error, near));
         if score > SHARE * total {
             break;
         }
     }
-    let (score, weights, error) = found?;
-    let inside = || weights.iter().zip(&weighed).map(|(weight, (_, run))| (*weight, run));
+    let (score, middle, error, near) = found?;
+    let inside = || near.iter().zip(&weighed).map(|(one, (_, run))| (one.weighs(1.0 / middle), run));
     // Train by train, what its runs in the crowd say.
     let mut sums = vec![(0.0, 0.0); runs.trains];
     for (weight, run) in inside() {

@@ -150,6 +150,7 @@ fn foreign(name: &Path) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::eval::bandwidth;
     use std::fs;
 
     fn header() -> Header {
@@ -199,6 +200,21 @@ mod tests {
             assert!(refused(&header()).contains("is no file of rows"));
             assert_eq!(fs::read(&name).unwrap(), foreign);
         }
+    }
+
+    #[test]
+    fn rows_that_say_more_than_is_understood_are_not_counted_unseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().join("rows");
+        let (mut journal, _) = Journal::open(&name, &header()).unwrap();
+        let row = bandwidth::tests::row("a", 0, Some(1.0), 0);
+        journal.push(&Judged { rows: vec![row], ..judged(0) }).unwrap();
+        assert_eq!(Journal::open(&name, &header()).unwrap().1[0].rows.len(), 1);
+        let text = fs::read_to_string(&name).unwrap();
+        fs::write(&name, text.replacen("\"warnings\"", "\"uncarried\":\"too slow\",\"warnings\"", 1))
+            .unwrap();
+        let error = Journal::open(&name, &header()).unwrap_err().to_string();
+        assert!(error.contains("rows:2:") && error.contains("`uncarried`"), "{error}");
     }
 
     #[test]

@@ -320,3 +320,45 @@ fn left(elapsed: Duration, done: usize, all: usize) -> String {
         seconds => format!("about {} min left", seconds.div_ceil(60)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::Unit;
+
+    #[test]
+    fn what_the_nic_did_instead_takes_from_its_own_figures_what_they_are_judged_by() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/eval/coalescence-lab.toml");
+        let grid = Grid::load(std::path::Path::new(file)).unwrap();
+        let conditions = grid.conditions(1).unwrap();
+        let (condition, place) = grid.runs(&conditions, None).unwrap().swap_remove(0);
+        let judge = Judge { grid: &grid, share: 0.02, seed: 1 };
+        let report = [
+            (Quantity::CoalescencePresent, Finding::flag(true)),
+            (Quantity::CoalescenceKind, Finding::unmeasurable("too few")),
+            (Quantity::CoalescencePeriod, Finding::at_most(31_000.0, Unit::Ns, "dispersion")),
+            (Quantity::ApplicationStage, Finding::nanos(50.0, 45.0, 55.0)),
+        ]
+        .into_iter()
+        .fold(Report::new("coalescence", Vantage::Capture), |report, (quantity, finding)| {
+            report.with(quantity, finding)
+        });
+        let left_out = |uncarried: Option<&str>| {
+            let mut witness = Witness {
+                judge: &judge,
+                condition,
+                ground: ground::of(condition.scenario().unwrap(), grid.world),
+                uncarried: uncarried.map(str::to_owned),
+                judged: Judged { place: place.clone(), rows: Vec::new(), gaps: Vec::new() },
+            };
+            let origin = witness.origin("coalescence", &report, Effort::default(), Duration::ZERO);
+            witness.note(&origin, &report, &BTreeMap::new(), |_, _| None);
+            assert_eq!(witness.judged.rows.len(), 4);
+            let rows = witness.judged.rows.into_iter().filter(|row| !row.counts());
+            rows.map(|row| row.quantity).collect::<Vec<_>>()
+        };
+        assert_eq!(left_out(None), []);
+        // The stage is judged by the kernel's stamps of the packets themselves.
+        assert_eq!(left_out(Some("held wrongly")), ASKED_OF_THE_NIC);
+    }
+}

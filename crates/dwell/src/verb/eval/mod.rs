@@ -166,7 +166,7 @@ impl EvalArgs {
 
     fn tell(&self, told: &Told<'_>, output: &Output) -> Result<()> {
         let Told { grid, rows, gaps, tools, failures, seconds } = told;
-        let counted: Vec<Row> = rows.iter().filter(|row| row.uncarried.is_none()).cloned().collect();
+        let counted: Vec<Row> = rows.iter().filter(|row| row.counts()).cloned().collect();
         let cells = cells::cells(&counted);
         let beside = published::beside(&grid.published, &counted, gaps);
         let agreements = agreement::agreements(&counted, &grid.near_enough());

@@ -122,6 +122,11 @@ impl Row {
         }
     }
 
+    /// Whether a method is judged by it.
+    pub(super) fn counts(&self) -> bool {
+        self.uncarried.is_none()
+    }
+
     /// Why there is no value.
     pub(super) fn why(&self) -> Option<&str> {
         self.reason.as_deref()

@@ -26,11 +26,11 @@ fn distance(finding: &Finding, truth: f64) -> f64 {
     }
 }
 
-/// The `count` worst rows of those that count, the worst first. Every method and quantity shows its worst row before any shows its second:
-/// one that is wrong everywhere does not push out the others.
+/// The `count` worst of the rows that count, the worst first. Every method and quantity shows its worst row before any
+/// shows its second: one that is wrong everywhere does not push out the others.
 pub(super) fn worst(rows: &[Row], count: usize) -> Vec<&Row> {
     let mut groups: BTreeMap<_, Vec<(f64, &Row)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.uncarried.is_none()) {
+    for row in rows.iter().filter(|row| row.counts()) {
         let bad = badness(row);
         if bad > 0.0 {
             groups.entry((row.method_text(), row.quantity)).or_default().push((bad, row));

@@ -162,7 +162,7 @@ fn grouped(rows: &[Row], condition: impl Fn(&Row) -> String) -> Vec<Cell> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::verb::eval) mod tests {
     use super::*;
     use crate::verb::eval::place::Place;
     use crate::verb::eval::rows::Origin;
@@ -170,12 +170,7 @@ pub(super) mod tests {
     use dwell_core::{Effort, Finding, Vantage};
 
     /// One measurement at 100 Mb/s with 50 free, off by so many Mb/s.
-    pub(in crate::verb::eval::bandwidth) fn row(
-        method: &str,
-        run: u32,
-        off: Option<f64>,
-        warnings: usize,
-    ) -> Row {
+    pub(in crate::verb::eval) fn row(method: &str, run: u32, off: Option<f64>, warnings: usize) -> Row {
         let origin = Origin {
             world: EvalWorld::Sim,
             place: Place { block: "b".to_owned(), condition: 0, run },

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The tight link while a tool measured, by its counters; the tool's own traffic is counted apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(in crate::verb::eval) struct Met {
     /// What it carries.
     pub(in crate::verb::eval) capacity_bps: u64,

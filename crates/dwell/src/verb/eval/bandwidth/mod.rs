@@ -20,3 +20,6 @@ pub(super) use met::Met;
 pub(super) use report::Report;
 pub(super) use run::run;
 pub(super) use spec::Bandwidth;
+
+#[cfg(test)]
+pub(super) use cell::tests;

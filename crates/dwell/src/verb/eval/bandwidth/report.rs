@@ -42,7 +42,7 @@ impl Report {
     ) -> Option<Self> {
         let rows: Vec<Row> = rows.iter().cloned().chain(others).filter(|row| row.met.is_some()).collect();
         let uncarried = uncarried(&rows);
-        let rows: Vec<Row> = rows.into_iter().filter(|row| row.uncarried.is_none()).collect();
+        let rows: Vec<Row> = rows.into_iter().filter(Row::counts).collect();
         let cells = cells(&rows);
         let standings = standings(&cells, |block| grid.originals(block));
         let mut judged: Vec<&Condition> = Vec::new();
