@@ -3,7 +3,7 @@
 
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::dissect::{Passing, Straight, dissect};
-use dwell_core::tcp::{FlowSeed, TcpFlags, Way};
+use dwell_core::tcp::{FlowSeed, TcpFlags};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
@@ -25,9 +25,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(dissect(&captured), found);
     }
     if let Ok(Passing::Segment(segment)) = found {
-        let way = Way::of(segment.from, segment.to);
-        assert_eq!(straight.flow(&SEED), SEED.flow(&segment.from, &segment.to));
-        assert_eq!((straight.glance(&SEED), straight.way()), (SEED.glance(&segment.from, &segment.to), way));
+        let ends = (&segment.from, &segment.to);
+        assert_eq!((straight.flow(&SEED), straight.glance(&SEED)), (SEED.of(ends.0, ends.1), SEED.glance(ends.0, ends.1)));
         let opens = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
         assert_eq!(straight.is_midstream(), !opens);
     }

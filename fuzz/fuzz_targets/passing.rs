@@ -5,7 +5,7 @@ use dwell_core::Nanos;
 use dwell_core::tcp::continuous::{Continuous, FlowLimits, Quic, Sample, Throughout};
 use dwell_core::tcp::dissect::Datagram;
 use dwell_core::tcp::{
-    Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker, Way,
+    Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker,
 };
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ fuzz_target!(|bytes: &[u8]| {
         } else {
             tracker.see(&segment, &mut |handshake| told.push(handshake));
             let glance = tracker.seed().glance(&segment.from, &segment.to);
-            let _ = tracker.pending(glance, Way::of(segment.from, segment.to));
+            let _ = tracker.pending(glance);
             continuous.see(flow, &segment, &mut |sample| {
                 check(&sample, &times);
                 samples += u64::from(sample.value.value().is_some());

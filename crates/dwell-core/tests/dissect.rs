@@ -5,7 +5,7 @@ mod carried;
 use carried::{AT, carrying, cut, ethernet, expected, packet, whole};
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::dissect::{Passing, Skipped, Straight, dissect};
-use dwell_core::tcp::{FlowSeed, Options, Segment, TcpFlags, Way};
+use dwell_core::tcp::{FlowSeed, Options, Segment, TcpFlags};
 use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -192,9 +192,8 @@ proptest! {
         let captured = Captured { at: 0, link: LinkType::ETHERNET, bytes: &frame, length };
         let (straight, seed) = (Straight::of(&captured).expect("straight"), FlowSeed::random());
         prop_assert_eq!(straight.is_midstream(), flags & 0x06 == 0);
-        prop_assert_eq!(straight.flow(&seed), seed.flow(&found.from, &found.to));
+        prop_assert_eq!(straight.flow(&seed), seed.of(&found.from, &found.to));
         prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
-        prop_assert_eq!(straight.way(), Way::of(found.from, found.to));
     }
 
     #[test]
@@ -214,9 +213,8 @@ proptest! {
         // What the first look knows, the closer look knows as well.
         if let (Some(straight), Ok(Passing::Segment(found))) = (Straight::of(&frame), dissect(&frame)) {
             let seed = FlowSeed::random();
-            prop_assert_eq!(straight.flow(&seed), seed.flow(&found.from, &found.to));
+            prop_assert_eq!(straight.flow(&seed), seed.of(&found.from, &found.to));
         prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
-        prop_assert_eq!(straight.way(), Way::of(found.from, found.to));
         }
     }
 }

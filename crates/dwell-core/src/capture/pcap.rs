@@ -1,7 +1,7 @@
 //! The format of libpcap, in its several versions.
 
 use super::record::{Found, LARGEST_RECORD, Order, Record};
-use super::{LinkType, ReadError};
+use super::{Captured, LinkType, ReadError};
 
 /// Bytes of a record that are looked at.
 const LOOKED_AT: usize = 16;
@@ -42,11 +42,13 @@ impl Pcap {
         Ok(Some(Self { order, link, unit, header, may_be_swapped }))
     }
 
-    /// The packet that `bytes` begin with, and that they end with or go on behind, if it is there whole and some of it was kept.
+    /// The packet that `bytes` begin with, if it is there whole and some of it was kept, and what is behind it.
     #[inline(always)]
-    pub(super) fn packet(&self, bytes: &[u8]) -> Option<Found> {
+    pub(super) fn packet<'a>(&self, bytes: &'a [u8]) -> Option<(Captured<'a>, &'a [u8])> {
         match self.record(bytes) {
-            Record::Packet(found, _) if found.from < found.to => Some(found),
+            Record::Packet(found, _) if found.from < found.to => {
+                Some((found.within(bytes), &bytes[found.to..]))
+            }
             _ => None,
         }
     }
@@ -58,8 +60,8 @@ impl Pcap {
         let Some(head) = bytes.first_chunk::<LOOKED_AT>() else { return Record::Needs(LOOKED_AT) };
         let word = |at: usize| self.order.word(head, at);
         let (seconds, fraction, mut kept, mut length) = (word(0), word(4), word(8), word(12));
-        if self.may_be_swapped && kept > length {
-            (kept, length) = (length, kept);
+        if self.may_be_swapped {
+            (kept, length) = in_order(kept, length);
         }
         let to = self.header + kept as usize;
         if to > LARGEST_RECORD {
@@ -71,4 +73,10 @@ impl Pcap {
         let at = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
         Record::Packet(Found { at: i128::from(at), link: self.link, from: self.header, to, length }, to)
     }
+}
+
+/// The lesser first. Seldom wanted: apart, so that it takes no steps of those who do not want it.
+#[cold]
+fn in_order(kept: u32, length: u32) -> (u32, u32) {
+    (kept.min(length), kept.max(length))
 }

@@ -76,7 +76,7 @@ impl<S: Source> Reader<S> {
     /// If the capture cannot be read any further, or the next packet has no time.
     #[inline(always)]
     pub fn read(&mut self) -> Result<Option<Captured<'_>>, ReadError> {
-        Ok(self.find()?.map(|found| self.at(found)))
+        Ok(self.find()?.map(|found| found.within(self.from.window())))
     }
 
     /// Calls `take` with each packet that [`Self::read`] would find, one after the other.
@@ -88,18 +88,16 @@ impl<S: Source> Reader<S> {
         while self.advance()?.is_some() {
             let (from, bytes) = (&self.from, self.from.window());
             let pcap = if let Format::Pcap(pcap) = &self.format { Some(*pcap) } else { None };
-            let (mut start, mut whole, mut found) = (self.start, self.whole, self.found);
+            let (mut packet, mut rest, mut whole) = (self.packet(), &bytes[self.start..], self.whole);
             // Of most captures: while packets are there whole, nothing changes but where the next one is.
             loop {
-                let Found { at, link, length, .. } = found;
-                take(Captured { at, link, bytes: &bytes[found.from..found.to], length });
-                let Some(next) = pcap.and_then(|pcap| pcap.packet(&bytes[start..])) else { break };
-                from.foresee(start);
-                found = next.behind(start);
-                start = found.to;
+                take(packet);
+                let Some((next, behind)) = pcap.and_then(|pcap| pcap.packet(rest)) else { break };
+                from.foresee(rest);
+                (packet, rest) = (next, behind);
                 whole += 1;
             }
-            (self.start, self.whole) = (start, whole);
+            (self.start, self.whole) = (bytes.len() - rest.len(), whole);
         }
         Ok(())
     }
@@ -127,12 +125,7 @@ impl<S: Source> Reader<S> {
     /// The packet that [`Self::advance`] went on to.
     #[must_use]
     pub fn packet(&self) -> Captured<'_> {
-        self.at(self.found)
-    }
-
-    #[inline(always)]
-    fn at(&self, Found { at, link, from, to, length }: Found) -> Captured<'_> {
-        Captured { at, link, bytes: &self.from.window()[from..to], length }
+        self.found.within(self.from.window())
     }
 
     /// Where the next packet is. What is found goes from hand to hand and not by way of memory: from there it comes late.
@@ -166,7 +159,7 @@ impl<S: Source> Reader<S> {
             }
             Record::Packet(found, length) => {
                 let from = self.start;
-                self.from.foresee(from);
+                self.from.foresee(&self.from.window()[from..]);
                 self.start += length;
                 self.whole += 1;
                 Some(Ok(Some(found.behind(from))))

@@ -1,6 +1,6 @@
 //! What a reader of any format finds in the bytes: records, and the packets in them.
 
-use super::LinkType;
+use super::{Captured, LinkType};
 
 /// A record is at most so long.
 pub(super) const LARGEST_RECORD: usize = 1 << 24;
@@ -49,6 +49,13 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The packet in the bytes that it was found in.
+    #[inline(always)]
+    pub(super) fn within(self, bytes: &[u8]) -> Captured<'_> {
+        let Self { at, link, from, to, length } = self;
+        Captured { at, link, bytes: &bytes[from..to], length }
+    }
+
     /// The same seen from so many bytes before.
     #[inline(always)]
     pub(super) const fn behind(self, bytes: usize) -> Self {

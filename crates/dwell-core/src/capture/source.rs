@@ -18,9 +18,9 @@ pub trait Source {
     /// If they cannot be read.
     fn slide(&mut self, passed: usize, wanted: usize) -> io::Result<bool>;
 
-    /// A packet is looked at that begins here in the window: what lies some way behind it will soon be needed.
+    /// A packet is looked at with which this part of the window begins: what lies some way behind it will soon be needed.
     #[inline]
-    fn foresee(&self, _at: usize) {}
+    fn foresee(&self, _from: &[u8]) {}
 
     /// Whether the source has become shorter than what is there: then some of that may be 0.
     fn is_cut_off(&self) -> bool {

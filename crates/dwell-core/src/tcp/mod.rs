@@ -22,7 +22,7 @@ pub mod tracker;
 pub use dissect::{Passing, Skipped, dissect};
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
-pub use flow_hash::{Flow, FlowHash, FlowSeed, Glance, Way};
+pub use flow_hash::{FlowHash, FlowSeed, Glance};
 pub use half::{Half, Quality};
 pub use handshake::{Ending, Handshake};
 pub use key::{ConnectionKey, IsnKey};

@@ -4,7 +4,7 @@ use super::continuous::{FlowLimits, RoundTrips, Samples, Throughout};
 use super::dissect::{Passing, Skipped, Straight, Tally, dissect};
 use super::segment::Segment;
 use super::tracker::{Counts, Limits, Tracker};
-use super::{Flow, Handshake};
+use super::{FlowHash, Handshake};
 use crate::capture::{Captured, LinkType};
 use crate::unit::Nanos;
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ impl Observed {
             }
         }
         let Some(straight) = Straight::of(captured) else {
-            return self.look(captured, take);
+            return self.look(*captured, take);
         };
         let matters = !straight.is_midstream() || self.is_pending(&straight);
         if matters || self.throughout.is_some() {
@@ -83,7 +83,7 @@ impl Observed {
 
     #[inline(always)]
     fn is_pending(&self, straight: &Straight<'_>) -> bool {
-        self.tracker.pending(straight.glance(self.tracker.seed()), straight.way())
+        self.tracker.pending(straight.glance(self.tracker.seed()))
     }
 
     #[inline(never)]
@@ -95,9 +95,9 @@ impl Observed {
         }
     }
 
-    fn segment(&mut self, flow: Flow, segment: &Segment, matters: bool, take: &mut dyn FnMut(Handshake)) {
+    fn segment(&mut self, flow: FlowHash, segment: &Segment, matters: bool, take: &mut dyn FnMut(Handshake)) {
         if let Some(throughout) = &mut self.throughout {
-            throughout.see(flow.hash, segment);
+            throughout.see(flow, segment);
         }
         if matters {
             self.tracker.see_of(flow, segment, take);
@@ -107,11 +107,11 @@ impl Observed {
     }
 
     #[inline(never)]
-    fn look(&mut self, captured: &Captured<'_>, take: &mut dyn FnMut(Handshake)) {
-        match dissect(captured) {
+    fn look(&mut self, captured: Captured<'_>, take: &mut dyn FnMut(Handshake)) {
+        match dissect(&captured) {
             Ok(Passing::Segment(segment)) => {
                 let matters = self.tracker.may_matter(&segment);
-                let flow = self.tracker.seed().flow(&segment.from, &segment.to);
+                let flow = self.tracker.seed().of(&segment.from, &segment.to);
                 self.segment(flow, &segment, matters, take);
             }
             Ok(Passing::Unreachable(unreachable)) => self.tracker.refused(&unreachable, take),

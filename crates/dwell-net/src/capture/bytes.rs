@@ -42,9 +42,9 @@ impl Source for Bytes {
     }
 
     #[inline]
-    fn foresee(&self, at: usize) {
+    fn foresee(&self, from: &[u8]) {
         if let Self::Mapped(windows) = self {
-            windows.foresee(at);
+            windows.foresee(from);
         }
     }
 

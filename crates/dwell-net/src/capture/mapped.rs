@@ -63,24 +63,6 @@ impl Mapped {
         }
     }
 
-    /// Asks memory for the two lines of the cache that begin at `at`, and waits for nothing.
-    #[inline]
-    pub(super) fn foresee(&self, at: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let line = self.start.as_ptr().cast_const().cast::<i8>().wrapping_add(at);
-            // SAFETY: it reads nothing, whatever is there, and does nothing where no memory is.
-            #[allow(unsafe_code)]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(line);
-                _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(64));
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = at;
-    }
-
     /// Where the byte `at` is; `None` unless `size` bytes from there on belong to it.
     pub(super) fn place<T>(&self, at: usize, size: usize) -> Option<NonNull<T>> {
         let inside = at.checked_add(size).is_some_and(|end| end <= self.length.get());
@@ -89,6 +71,24 @@ impl Mapped {
         let place = inside.then(|| unsafe { self.start.byte_add(at) }.cast::<T>());
         place.filter(|place| place.is_aligned())
     }
+}
+
+/// Asks memory for the two lines of the cache that begin so far behind the first of these bytes, and waits for nothing.
+#[inline]
+pub(super) fn foresee(from: &[u8], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = from.as_ptr().cast::<i8>().wrapping_add(ahead);
+        // SAFETY: it reads nothing, whatever is there, and does nothing where no memory is.
+        #[allow(unsafe_code)]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line);
+            _mm_prefetch::<_MM_HINT_T0>(line.wrapping_add(64));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, ahead);
 }
 
 impl Drop for Mapped {

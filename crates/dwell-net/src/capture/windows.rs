@@ -1,7 +1,7 @@
 //! A file of which a part is mapped at a time.
 
 use super::guard::Guard;
-use super::mapped::Mapped;
+use super::mapped::{Mapped, foresee};
 use super::packed::is_packed;
 use dwell_core::capture::Source;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -96,10 +96,8 @@ impl Source for Windows {
     }
 
     #[inline]
-    fn foresee(&self, at: usize) {
-        if let Some(mapped) = &self.mapped {
-            mapped.foresee(self.skipped + at + AHEAD);
-        }
+    fn foresee(&self, from: &[u8]) {
+        foresee(from, AHEAD);
     }
 
     #[cold]

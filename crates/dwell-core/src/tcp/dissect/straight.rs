@@ -3,7 +3,7 @@
 use super::rest::Rest;
 use super::{Skipped, ip, tcp};
 use crate::capture::Captured;
-use crate::tcp::{Flow, FlowSeed, Glance, Segment, Way};
+use crate::tcp::{FlowHash, FlowSeed, Glance, Segment};
 use crate::unit::Nanos;
 
 /// A frame that needs no walk through its layers: TCP in a whole packet of IPv4 without options or of IPv6 without
@@ -15,6 +15,8 @@ pub struct Straight<'a> {
     /// Bytes of the link's header.
     before: usize,
     packet: Packet<'a>,
+    /// The lower eight control bits of TCP.
+    control: u8,
 }
 
 /// The headers as far as the control bits of TCP.
@@ -57,12 +59,18 @@ impl<'a> Straight<'a> {
             12 | 101 => (if bytes.first()? >> 4 == 4 { ip::V4 } else { ip::V6 }, 0),
             _ => return None,
         };
-        let packet = match kind {
-            ip::V4 => bytes.get(before..)?.first_chunk().filter(is_plain_v4).map(Packet::V4)?,
-            ip::V6 => bytes.get(before..)?.first_chunk().filter(is_plain_v6).map(Packet::V6)?,
+        let (packet, control) = match kind {
+            ip::V4 => {
+                let packet = bytes.get(before..)?.first_chunk().filter(is_plain_v4)?;
+                (Packet::V4(packet), packet[33])
+            }
+            ip::V6 => {
+                let packet = bytes.get(before..)?.first_chunk().filter(is_plain_v6)?;
+                (Packet::V6(packet), packet[53])
+            }
             _ => return None,
         };
-        Some(Self { captured: *captured, before, packet })
+        Some(Self { captured: *captured, before, packet, control })
     }
 
     /// Whether it neither opens nor refuses a connection. Most frames of a capture are such, and most of them belong to
@@ -70,29 +78,28 @@ impl<'a> Straight<'a> {
     #[inline]
     #[must_use]
     pub const fn is_midstream(&self) -> bool {
-        let control = match self.packet {
-            Packet::V4(packet) => packet[33],
-            Packet::V6(packet) => packet[53],
-        };
-        control & OF_INTEREST == 0
+        self.control & OF_INTEREST == 0
     }
 
-    /// Which connection it belongs to, at a glance.
+    /// Which way of which connection it goes, at a glance.
     #[inline(always)]
     #[must_use]
     pub fn glance(&self, seed: &FlowSeed) -> Glance {
         match self.packet {
-            Packet::V4(packet) => seed.glance_v4(word(packet, 12), word(packet, 16), word(packet, 20)),
+            Packet::V4(packet) => {
+                let addresses = u64::from(word(packet, 12)) << 32 | u64::from(word(packet, 16));
+                seed.glance_v4(addresses, word(packet, 20))
+            }
             Packet::V6(packet) => seed.glance_v6(address(packet, 8), address(packet, 24), word(packet, 40)),
         }
     }
 
-    /// The same, with what finds it.
+    /// Which connection it belongs to.
     #[inline(always)]
     #[must_use]
-    pub fn flow(&self, seed: &FlowSeed) -> Flow {
+    pub fn flow(&self, seed: &FlowSeed) -> FlowHash {
         let ports = |ports: u32| ((ports >> 16) as u16, ports as u16);
-        let hash = match self.packet {
+        match self.packet {
             Packet::V4(packet) => {
                 let (port, other_port) = ports(word(packet, 20));
                 seed.v4(word(packet, 12), port, word(packet, 16), other_port)
@@ -100,24 +107,6 @@ impl<'a> Straight<'a> {
             Packet::V6(packet) => {
                 let (port, other_port) = ports(word(packet, 40));
                 seed.v6(address(packet, 8), port, address(packet, 24), other_port)
-            }
-        };
-        Flow { hash, glance: self.glance(seed) }
-    }
-
-    /// Which way of it it goes.
-    #[inline]
-    #[must_use]
-    pub fn way(&self) -> Way {
-        let ports = |ports: u32| (ports >> 16, ports & 0xffff);
-        match self.packet {
-            Packet::V4(packet) => {
-                let (port, other_port) = ports(word(packet, 20));
-                Way::of((word(packet, 12), port), (word(packet, 16), other_port))
-            }
-            Packet::V6(packet) => {
-                let (port, other_port) = ports(word(packet, 40));
-                Way::of((address(packet, 8), port), (address(packet, 24), other_port))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What is known of a handshake that is over.
 
-use super::super::{Ending, Flag, Handshake, Segment, Way};
+use super::super::{Ending, Flag, Handshake, Segment};
 use super::asked::TIMEOUT;
 use super::missed::UNSEEN_DATA;
 use super::progress::{Progress, data};
@@ -26,7 +26,7 @@ const WITHOUT_SYN: u8 = 1;
 const CROSSED: u8 = 2;
 /// The ports had a connection before it.
 const SECOND: u8 = 4;
-/// The client sends up, as [`Way`] has it.
+/// The client is the lesser of the two ends.
 const UP: u8 = 8;
 /// Its client has had the SYN/ACK.
 const ESTABLISHED: u8 = 16;
@@ -55,7 +55,7 @@ impl Ended {
             (progress.is_without_syn(), WITHOUT_SYN),
             (progress.has(Flag::SimultaneousOpen), CROSSED),
             (progress.previous.is_some(), SECOND),
-            (Way::of(client, server) == Way::Up, UP),
+            (client <= server, UP),
             (told.ending == Ending::Established, ESTABLISHED),
             (is_refused, REFUSED),
         ];
@@ -99,7 +99,7 @@ impl Ended {
     }
 
     fn sent_by_client(&self, segment: &Segment) -> bool {
-        self.is(UP) == (Way::of(segment.from, segment.to) == Way::Up)
+        self.is(UP) == (segment.from <= segment.to)
     }
 
     /// Whether a SYN is this one's, and comes late. None is repeated once it was answered: that with the same number begins another.

@@ -140,7 +140,7 @@ impl Tracker {
     pub fn refused(&mut self, unreachable: &Unreachable, take: &mut dyn FnMut(Handshake)) {
         self.pass(unreachable.at, take);
         let found = self.table.find(
-            self.table.seed().flow(&unreachable.from, &unreachable.to),
+            self.table.seed().of(&unreachable.from, &unreachable.to),
             &unreachable.from,
             &unreachable.to,
         );

@@ -27,7 +27,7 @@ pub(super) use asked::{TIMEOUT, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 
-use super::{Ending, Flag, Flow, FlowSeed, Glance, Half, Handshake, Segment, TcpFlags, Way};
+use super::{Ending, Flag, FlowHash, FlowSeed, Glance, Half, Handshake, Segment, TcpFlags};
 use crate::unit::Nanos;
 use clock::Clock;
 use early::What;
@@ -81,12 +81,12 @@ impl Tracker {
         self.table.seed()
     }
 
-    /// Whether a segment of this flow, without SYN and RST, that goes this way may matter to a handshake in progress. It may
-    /// say yes of one that does not, never no of one that does.
+    /// Whether a segment that goes this way, without SYN and RST, may matter to a handshake in progress. It may say yes of one
+    /// that does not, never no of one that does.
     #[inline(always)]
     #[must_use]
-    pub fn pending(&self, glance: Glance, way: Way) -> bool {
-        self.table.pending(glance, way)
+    pub fn pending(&self, glance: Glance) -> bool {
+        self.table.pending(glance)
     }
 
     /// What became of what was shown, by reason.
@@ -113,7 +113,7 @@ impl Tracker {
         self.see_time(segment.at);
         self.pass(segment.at, take);
         if self.may_matter(segment) {
-            let flow = self.seed().flow(&segment.from, &segment.to);
+            let flow = self.seed().of(&segment.from, &segment.to);
             self.look_at(flow, segment, take);
         }
     }
@@ -121,17 +121,16 @@ impl Tracker {
     /// Whether a segment may matter to a handshake in progress, or begins or ends one.
     pub(super) fn may_matter(&self, segment: &Segment) -> bool {
         let is_midstream = !segment.flags.has(TcpFlags::SYN) && !segment.flags.has(TcpFlags::RST);
-        let glance = self.seed().glance(&segment.from, &segment.to);
-        !is_midstream || self.pending(glance, Way::of(segment.from, segment.to))
+        !is_midstream || self.pending(self.seed().glance(&segment.from, &segment.to))
     }
 
     /// Shows a segment of this flow that [may matter](Self::may_matter).
-    pub(super) fn see_of(&mut self, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    pub(super) fn see_of(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         self.pass(segment.at, take);
         self.look_at(flow, segment, take);
     }
 
-    fn look_at(&mut self, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    fn look_at(&mut self, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         let place = self.current(flow, segment, take);
         let is_ack = segment.flags.has(TcpFlags::ACK);
         if segment.flags.has(TcpFlags::SYN) {
@@ -206,7 +205,12 @@ impl Tracker {
     }
 
     /// The handshake between a segment's ends, unless it is too old.
-    fn current(&mut self, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) -> Option<Place> {
+    fn current(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        take: &mut dyn FnMut(Handshake),
+    ) -> Option<Place> {
         let Some(place) = self.table.find(flow, &segment.from, &segment.to) else {
             return self.recall(flow, segment, take);
         };
@@ -221,15 +225,20 @@ impl Tracker {
     }
 
     /// The handshake whose SYN had to give way before this segment, which repeats or answers it.
-    fn recall(&mut self, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) -> Option<Place> {
+    fn recall(
+        &mut self,
+        flow: FlowHash,
+        segment: &Segment,
+        take: &mut dyn FnMut(Handshake),
+    ) -> Option<Place> {
         let opened = self.unparked(flow, segment)?;
         self.keep(flow, opened, Class::Unanswered, take);
         self.table.find(flow, &segment.from, &segment.to)
     }
 
     /// Begun by the SYN that had to give way before this segment, which repeats or answers it.
-    fn unparked(&mut self, flow: Flow, segment: &Segment) -> Option<Progress> {
-        let syn = self.parked.take(flow.hash, segment).filter(|syn| self.is_near(segment.at, syn.at))?;
+    fn unparked(&mut self, flow: FlowHash, segment: &Segment) -> Option<Progress> {
+        let syn = self.parked.take(flow, segment).filter(|syn| self.is_near(segment.at, syn.at))?;
         let mut opened = self.opened(flow, &syn);
         if self.clock.was_set(self.patience) {
             opened.flags.set(Flag::ClockStepped);
@@ -238,19 +247,19 @@ impl Tracker {
     }
 
     /// Begun by a SYN: the first, unless one of its flow has been forgotten.
-    fn opened(&self, flow: Flow, syn: &Segment) -> Progress {
+    fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
         self.unless_forgotten(flow, Progress::opened(syn))
     }
 
     /// Begun by a SYN/ACK, whose SYN did not pass or has been forgotten.
-    fn stray(&self, flow: Flow, answer: &Segment) -> Progress {
+    fn stray(&self, flow: FlowHash, answer: &Segment) -> Progress {
         self.unless_forgotten(flow, Progress::stray(answer))
     }
 
-    fn unless_forgotten(&self, flow: Flow, mut begun: Progress) -> Progress {
-        if self.forgotten.has(flow.hash, begun.isn_client, begun.begun()) {
+    fn unless_forgotten(&self, flow: FlowHash, mut begun: Progress) -> Progress {
+        if self.forgotten.has(flow, begun.isn_client, begun.begun()) {
             begun.syns.note_forgotten();
-            begun.answer_forgotten = self.forgotten.has_answered(flow.hash, begun.isn_client, begun.begun());
+            begun.answer_forgotten = self.forgotten.has_answered(flow, begun.isn_client, begun.begun());
         }
         begun
     }
@@ -313,7 +322,7 @@ impl Tracker {
         }
     }
 
-    fn keep(&mut self, flow: Flow, progress: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
+    fn keep(&mut self, flow: FlowHash, progress: Progress, class: Class, take: &mut dyn FnMut(Handshake)) {
         while let Some(place) = self.table.in_the_way() {
             if self.is_over(place) {
                 // What it waited for may contradict it. What comes late from it is to be known as such.

@@ -1,6 +1,6 @@
 //! What begins a handshake: SYN and SYN/ACK.
 
-use super::super::{Flag, Flow, Handshake, Segment, TcpFlags};
+use super::super::{Flag, FlowHash, Handshake, Segment, TcpFlags};
 use super::Tracker;
 use super::ended::Ended;
 use super::progress::{Progress, echo};
@@ -11,7 +11,7 @@ impl Tracker {
     pub(super) fn open(
         &mut self,
         place: Option<Place>,
-        flow: Flow,
+        flow: FlowHash,
         syn: &Segment,
         take: &mut dyn FnMut(Handshake),
     ) {
@@ -77,7 +77,7 @@ impl Tracker {
     pub(super) fn answer(
         &mut self,
         place: Option<Place>,
-        flow: Flow,
+        flow: FlowHash,
         answer: &Segment,
         take: &mut dyn FnMut(Handshake),
     ) {
@@ -201,13 +201,13 @@ impl Tracker {
     /// begins one.
     fn begin(
         &mut self,
-        flow: Flow,
+        flow: FlowHash,
         segment: &Segment,
         is_of: impl Fn(&Ended, &Segment) -> bool,
         (mut begun, class): (Progress, Class),
         take: &mut dyn FnMut(Handshake),
     ) -> bool {
-        if let Some((past, ended)) = self.over.find(flow.hash, &segment.from, &segment.to) {
+        if let Some((past, ended)) = self.over.find(flow, &segment.from, &segment.to) {
             let is_fresh = self.is_near(segment.at, ended.touched);
             if is_fresh && is_of(&ended, segment) {
                 self.counts.late += 1;
@@ -225,7 +225,7 @@ impl Tracker {
     }
 
     /// A SYN or SYN/ACK of another connection between the same ports, whose SYN may have had to give way.
-    fn another(&mut self, place: Place, flow: Flow, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
+    fn another(&mut self, place: Place, flow: FlowHash, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         let is_answer = segment.flags.has(TcpFlags::ACK);
         if let Some(opened) = self.unparked(flow, segment) {
             self.replace(place, flow, opened, Class::Unanswered, take);
@@ -245,7 +245,7 @@ impl Tracker {
     fn replace(
         &mut self,
         place: Place,
-        flow: Flow,
+        flow: FlowHash,
         mut by: Progress,
         class: Class,
         take: &mut dyn FnMut(Handshake),

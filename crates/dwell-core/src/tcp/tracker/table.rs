@@ -1,6 +1,6 @@
 //! Where handshakes are kept: found by their ends, ordered by age.
 
-use super::super::{Endpoint, Flow, FlowHash, FlowSeed, Glance, Way};
+use super::super::{Endpoint, FlowHash, FlowSeed, Glance};
 use super::crowd::{Crowds, Places};
 use super::pending::Pending;
 use super::progress::Progress;
@@ -39,7 +39,7 @@ const NONE: u32 = u32::MAX;
 /// Words of tags, to begin with. They become twice as many when there are so many handshakes to each: so what is looked at
 /// for every packet is as small as can be, and stays in a core's own cache.
 const FEWEST: usize = 1 << 10;
-const EACH: usize = 3;
+const EACH: usize = 2;
 
 /// Buckets for each word of tags.
 const BUCKETS: usize = 4;
@@ -60,8 +60,8 @@ struct Node {
     younger: u32,
     crowd: Places,
     class: Class,
-    /// Segments without SYN and RST that go another way matter no longer.
-    only: Option<Way>,
+    /// What the server sends without SYN and RST matters no longer.
+    client_only: bool,
     /// How often the clock had been set when it began.
     steps: u16,
 }
@@ -119,20 +119,16 @@ impl Table {
     }
 
     #[inline(always)]
-    pub(super) fn pending(&self, glance: Glance, way: Way) -> bool {
-        self.pending.has(glance, way)
+    pub(super) fn pending(&self, glance: Glance) -> bool {
+        self.pending.has(glance)
     }
 
     /// The handshake between these two, whichever is the client.
-    pub(super) fn find(&self, flow: Flow, one: &Endpoint, other: &Endpoint) -> Option<Place> {
-        // Most that begin a handshake find none: the tags are at hand, and a bucket may be far away.
-        if !self.pending.has_any(flow.glance) {
-            return None;
-        }
-        let mut at = self.buckets[self.bucket(flow.hash)];
+    pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
+        let mut at = self.buckets[self.bucket(flow)];
         while at != NONE {
             let node = &self.nodes[at as usize];
-            if node.flow == flow.hash && self.known[at as usize].is_between(one, other) {
+            if node.flow == flow && self.known[at as usize].is_between(one, other) {
                 return Some(Place(at));
             }
             at = node.chain;
@@ -172,19 +168,24 @@ impl Table {
 
     /// What the server sends without SYN and RST matters to it no longer.
     pub(super) fn hear_client_only(&mut self, place: Place) {
-        let glance = self.glance(place);
-        let (node, known) = (&mut self.nodes[place.0 as usize], &self.known[place.0 as usize]);
-        if node.only.is_none() {
-            let way = Way::of(known.client, known.server);
-            self.pending.narrow(glance, way);
-            node.only = Some(way);
+        if !self.nodes[place.0 as usize].client_only {
+            let [_, from_server] = self.glances(self.at(place));
+            self.pending.remove(from_server);
+            self.nodes[place.0 as usize].client_only = true;
         }
     }
 
-    /// Not kept, for it takes a few steps, and what is kept of each is large enough.
-    fn glance(&self, place: Place) -> Glance {
-        let (client, server) = self.at(place).ends();
-        self.seed.glance(client, server)
+    /// What the client and what the server sends, at a glance. Not kept, for it takes a few steps, and what is kept of each is
+    /// large enough.
+    fn glances(&self, known: &Progress) -> [Glance; 2] {
+        let (client, server) = known.ends();
+        [self.seed.glance(client, server), self.seed.glance(server, client)]
+    }
+
+    /// What matters to one, at a glance.
+    fn mattering(&self, place: Place) -> impl Iterator<Item = Glance> + use<> {
+        let matter = if self.nodes[place.0 as usize].client_only { 1 } else { 2 };
+        self.glances(self.at(place)).into_iter().take(matter)
     }
 
     /// The one of a class that has been untouched for longest.
@@ -219,25 +220,25 @@ impl Table {
     }
 
     /// Keeps one more. There must be a place: see [`Self::in_the_way`].
-    pub(super) fn insert(&mut self, flow: Flow, progress: Progress, class: Class, steps: u16) {
+    pub(super) fn insert(&mut self, flow: FlowHash, progress: Progress, class: Class, steps: u16) {
         if self.taken() as usize >= EACH * self.buckets.len() / BUCKETS {
             self.grow();
         }
         let touched = progress.begun();
         let (client, server) = progress.ends();
-        let bucket = self.bucket(flow.hash);
+        let bucket = self.bucket(flow);
         let crowd = self.crowds.enter(client, server);
-        self.pending.add(flow.glance, None);
+        self.glances(&progress).into_iter().for_each(|glance| self.pending.add(glance));
         let chain = self.buckets[bucket];
         let node = Node {
             touched,
-            flow: flow.hash,
+            flow,
             chain,
             older: NONE,
             younger: NONE,
             crowd,
             class,
-            only: None,
+            client_only: false,
             steps,
         };
         let at = if self.free == NONE {
@@ -269,9 +270,8 @@ impl Table {
         for class in Class::ALL {
             let mut next = self.oldest(class);
             while let Some(place) = next {
-                let &Node { flow, only, .. } = &self.nodes[place.0 as usize];
-                self.pending.add(self.glance(place), only);
-                let bucket = self.bucket(flow);
+                self.mattering(place).for_each(|glance| self.pending.add(glance));
+                let bucket = self.bucket(self.flow(place));
                 self.nodes[place.0 as usize].chain = std::mem::replace(&mut self.buckets[bucket], place.0);
                 next = self.younger(place);
             }
@@ -289,9 +289,8 @@ impl Table {
     pub(super) fn remove(&mut self, place: Place) {
         let at = place.0;
         self.unlink(at);
-        let glance = self.glance(place);
+        self.mattering(place).for_each(|glance| self.pending.remove(glance));
         let node = &self.nodes[at as usize];
-        self.pending.remove(glance, node.only);
         self.crowds.leave(node.crowd);
         let (chain, bucket) = (node.chain, self.bucket(node.flow));
         let mut link = self.buckets[bucket];

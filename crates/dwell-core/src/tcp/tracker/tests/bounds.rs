@@ -21,7 +21,7 @@ fn what_is_unfinished_for_too_long_is_given_up() {
 }
 
 fn is_pending(tracker: &Tracker, from: Endpoint, to: Endpoint) -> bool {
-    tracker.pending(tracker.seed().glance(&from, &to), Way::of(from, to))
+    tracker.pending(tracker.seed().glance(&from, &to))
 }
 
 #[test]
@@ -385,7 +385,7 @@ proptest! {
         let (mut told, mut passed) = (Vec::new(), Vec::new());
         for segment in &segments {
             all.pass(segment.at, &mut |handshake| told.push(handshake));
-            let flow = all.seed().flow(&segment.from, &segment.to);
+            let flow = all.seed().of(&segment.from, &segment.to);
             all.look_at(flow, segment, &mut |handshake| told.push(handshake));
             passing.see(segment, &mut |handshake| passed.push(handshake));
         }

@@ -10,7 +10,7 @@ mod ordinary;
 mod refusals;
 mod repeated;
 
-use super::super::{Ending, Endpoint, Flag, Half, Handshake, Options, Segment, TcpFlags, Timestamps, Way};
+use super::super::{Ending, Endpoint, Flag, Half, Handshake, Options, Segment, TcpFlags, Timestamps};
 use super::{Counts, Limits, Tracker};
 use crate::unit::Nanos;
 use std::net::{IpAddr, Ipv4Addr};
