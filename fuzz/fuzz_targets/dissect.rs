@@ -25,8 +25,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(dissect(&captured), found);
     }
     if let Ok(Passing::Segment(segment)) = found {
-        let ends = (&segment.from, &segment.to);
-        assert_eq!((straight.flow(&SEED), straight.glance(&SEED)), (SEED.of(ends.0, ends.1), SEED.glance(ends.0, ends.1)));
+        assert_eq!(straight.flow(&SEED), SEED.of(&segment.from, &segment.to));
+        assert_eq!(straight.glance(&SEED), SEED.glance(&segment.from, &segment.to));
         let opens = segment.flags.has(TcpFlags::SYN) || segment.flags.has(TcpFlags::RST);
         assert_eq!(straight.is_midstream(), !opens);
     }

@@ -4,9 +4,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::continuous::{Continuous, FlowLimits, Quic, Sample, Throughout};
 use dwell_core::tcp::dissect::Datagram;
-use dwell_core::tcp::{
-    Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker,
-};
+use dwell_core::tcp::{Endpoint, Half, Handshake, Limits, Options, Segment, TcpFlags, Timestamps, Tracker};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 
