@@ -214,7 +214,7 @@ proptest! {
         if let (Some(straight), Ok(Passing::Segment(found))) = (Straight::of(&frame), dissect(&frame)) {
             let seed = FlowSeed::random();
             prop_assert_eq!(straight.flow(&seed), seed.of(&found.from, &found.to));
-        prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
+            prop_assert_eq!(straight.glance(&seed), seed.glance(&found.from, &found.to));
         }
     }
 }

@@ -133,6 +133,7 @@ impl<S: Source> Reader<S> {
     fn find(&mut self) -> Result<Option<Found>, ReadError> {
         loop {
             let bytes = &self.from.window()[self.start..];
+            self.from.foresee(bytes);
             let next = match &mut self.format {
                 Format::Pcap(pcap) => {
                     let record = pcap.record(bytes);
@@ -159,7 +160,6 @@ impl<S: Source> Reader<S> {
             }
             Record::Packet(found, length) => {
                 let from = self.start;
-                self.from.foresee(&self.from.window()[from..]);
                 self.start += length;
                 self.whole += 1;
                 Some(Ok(Some(found.behind(from))))

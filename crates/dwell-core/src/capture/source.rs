@@ -18,7 +18,7 @@ pub trait Source {
     /// If they cannot be read.
     fn slide(&mut self, passed: usize, wanted: usize) -> io::Result<bool>;
 
-    /// A packet is looked at with which this part of the window begins: what lies some way behind it will soon be needed.
+    /// A record is looked at with which this part of the window begins: what lies some way behind it will soon be needed.
     #[inline]
     fn foresee(&self, _from: &[u8]) {}
 

@@ -10,7 +10,8 @@ use std::net::IpAddr;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FlowHash(pub u32);
 
-/// One way of a flow at a glance: the way back looks like another one. It is made in fewer steps than a [`FlowHash`].
+/// One way of a flow at a glance: the way back looks like another one. It is made in fewer steps than a [`FlowHash`], whose spread
+/// it is not proven to have: what is told by it may only cost time where many look alike.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Glance(pub u64);
 
