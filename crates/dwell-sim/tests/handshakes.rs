@@ -41,9 +41,11 @@ fn a_flood_hides_no_handshake() {
 fn a_flood_that_takes_all_places_makes_nothing_wrong() {
     let all =
         Population { connections: 65_000, flood: 1_000_000, rate: 20_000, data: 2, ..Population::default() };
-    for seed in [1, 2] {
-        Population { seed, ..all }.judged().iter().for_each(assert_judged);
-    }
+    std::thread::scope(|scope| {
+        for seed in [1, 2] {
+            scope.spawn(move || Population { seed, ..all }.judged().iter().for_each(assert_judged));
+        }
+    });
 }
 
 /// The figures of the README: `cargo test --release -p dwell-sim --test handshakes -- --ignored --nocapture`.

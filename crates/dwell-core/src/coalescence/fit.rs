@@ -13,7 +13,7 @@ use super::scatter::{Deviation, Scatter};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::histogram::half_sample_mode;
 use crate::stats::hull::line_under;
-use crate::stats::quantile::{median, quantile, quantile_interval, sorted};
+use crate::stats::quantile::{median, quantile, quantile_interval, quantile_of_sorted, sorted};
 use crate::stats::{Estimate, Line};
 
 /// A short train, in nanoseconds: three packets, or two.
@@ -213,7 +213,7 @@ impl<'a> View<'a> {
     /// Where a throttle's level may lie: wherever gaps are.
     fn levels(&self) -> Vec<f64> {
         const PLACES: usize = 90;
-        let at = |place: usize| quantile(&self.gaps, place as f64 / PLACES as f64);
+        let at = |place: usize| quantile_of_sorted(&self.gaps, place as f64 / PLACES as f64);
         let mut levels: Vec<f64> = (0..=PLACES)
             .filter_map(at)
             .filter(|level| *level >= self.known.shortest)

@@ -222,9 +222,11 @@ impl Coalescence {
 
     /// Whether hardly a packet came apart from the one before it: the period is longer than all that was tried.
     fn reach_too_short(&self) -> bool {
+        if self.rounds < ROUNDS {
+            return false;
+        }
         let Some(Behaviour::Hold(period)) = self.fit().map(|fit| fit.behaviour) else { return false };
-        let beyond = self.counted().iter().filter(|sample| sample.dispersion > period).count();
-        self.rounds == ROUNDS && beyond < BEYOND
+        self.counted().iter().filter(|sample| sample.dispersion > period).count() < BEYOND
     }
 
     /// Forgets what was seen with a pause, or dispersions, that were too short.

@@ -14,22 +14,32 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 /// and NumPy); `None` without a finite value or for a `p` outside 0 to 1.
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
-    quantile_of_sorted(&sorted(values), p)
+    let mut kept: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let (place, share) = place(kept.len(), p)?;
+    // Nothing needs the order of the others.
+    let (_, below, more) = kept.select_nth_unstable_by(place, f64::total_cmp);
+    let above = more.iter().copied().min_by(f64::total_cmp).unwrap_or(*below);
+    Some(between(*below, above, share))
 }
 
 /// The same of values that are finite and in ascending order already.
 #[must_use]
 pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    if !(0.0..=1.0).contains(&p) {
-        return None;
-    }
+    let (place, share) = place(sorted.len(), p)?;
+    let below = *sorted.get(place)?;
+    Some(between(below, sorted.get(place + 1).copied().unwrap_or(below), share))
+}
+
+/// After which of so many values the `p`-quantile lies, and which share of the way to the next.
+fn place(count: usize, p: f64) -> Option<(usize, f64)> {
+    let last = count.checked_sub(1)?;
     let place = p * last as f64;
-    let below = *sorted.get(place.floor() as usize)?;
-    let above = *sorted.get(place.ceil() as usize)?;
-    let share = place.fract();
+    (0.0..=1.0).contains(&p).then(|| (place as usize, place.fract()))
+}
+
+fn between(below: f64, above: f64, share: f64) -> f64 {
     // Weighted rather than below + share * (above - below): the difference of two finite values may overflow.
-    Some(if share == 0.0 { below } else { below * (1.0 - share) + above * share })
+    if share == 0.0 { below } else { below * (1.0 - share) + above * share }
 }
 
 /// The median.
@@ -138,6 +148,7 @@ mod tests {
         #[test]
         fn within_the_values_and_rising(values in prop::collection::vec(any::<f64>(), 0..40), p in 0.0..1.0f64) {
             let kept = sorted(&values);
+            prop_assert_eq!(quantile(&values, p), quantile_of_sorted(&kept, p));
             match (quantile(&values, p), kept.first(), kept.last()) {
                 (Some(q), Some(low), Some(high)) => {
                     prop_assert!(*low <= q && q <= *high);

@@ -53,28 +53,32 @@ pub(super) fn busy(drift: f64) -> f64 {
 /// Drifts in even steps, and waits in steps of their logarithms, at which growth is looked up.
 const REACH: f64 = 8.0;
 const DRIFTS: usize = 160;
-const WAITS: (f64, f64, usize) = (0.01, 100.0, 24);
+const SHORTEST: f64 = 0.01;
+const DECADE: usize = 6;
+const WAITS: usize = 4 * DECADE;
 
 static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let wait = |step: usize| WAITS.0 * (WAITS.1 / WAITS.0).powf(step as f64 / WAITS.2 as f64);
+    let wait = |step: usize| SHORTEST * 10_f64.powf(step as f64 / DECADE as f64);
     let drift = |step: usize| REACH * (2.0 * step as f64 / DRIFTS as f64 - 1.0);
-    (0..=WAITS.2).flat_map(|row| (0..=DRIFTS).map(move |step| growth(drift(step), wait(row)))).collect()
+    (0..=WAITS).flat_map(|row| (0..=DRIFTS).map(move |step| growth(drift(step), wait(row)))).collect()
 });
 
 /// The same growth, between what is looked up.
 pub(super) fn grown(drift: f64, waiting: f64) -> f64 {
-    let row = (waiting / WAITS.0).ln() / (WAITS.1 / WAITS.0).ln() * WAITS.2 as f64;
-    let row = row.clamp(0.0, WAITS.2 as f64 - 1e-9);
+    let row = (waiting / SHORTEST).log10() * DECADE as f64;
     // Beyond, it grows by all of the drift or no longer changes.
     let inside = drift.clamp(-REACH, REACH);
-    let step = ((inside / REACH + 1.0) / 2.0 * DRIFTS as f64).min(DRIFTS as f64 - 1e-9);
-    let at = |row: usize, step: usize| TABLE[row * (DRIFTS + 1) + step];
-    let along = |row: usize| {
-        let (one, part) = (step as usize, step.fract());
-        at(row, one) * (1.0 - part) + at(row, one + 1) * part
-    };
-    let (one, part) = (row as usize, row.fract());
-    along(one) * (1.0 - part) + along(one + 1) * part + (drift - REACH).max(0.0)
+    let (row, down) = step(row, WAITS);
+    let (step, along) = step((inside / REACH + 1.0) / 2.0 * DRIFTS as f64, DRIFTS);
+    let table = &TABLE[row * (DRIFTS + 1) + step..];
+    let between = |row: &[f64]| row[0] * (1.0 - along) + row[1] * along;
+    between(table) * (1.0 - down) + between(&table[DRIFTS + 1..]) * down + (drift - REACH).max(0.0)
+}
+
+/// In which of so many steps a place lies, and which share of it is before the place.
+fn step(place: f64, steps: usize) -> (usize, f64) {
+    let step = (place.max(0.0) as usize).min(steps - 1);
+    (step, (place - step as f64).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

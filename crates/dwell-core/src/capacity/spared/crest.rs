@@ -97,33 +97,64 @@ impl Mark {
     }
 }
 
-/// The stretches between the marks' ends: the weight of the marks that hold each, and its ends.
-fn stretches(marks: &[Mark]) -> Vec<(f64, f64, f64)> {
-    let ends = |mark: &Mark| [(mark.low, mark.weight()), (mark.high, -mark.weight() - mark.against)];
-    let mut ends: Vec<(f64, f64)> = marks.iter().flat_map(ends).filter(|end| end.1 != 0.0).collect();
-    // Where one ends at which another begins, both hold it.
-    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    let mut sum = 0.0;
-    let stretch = |two: &[(f64, f64)]| {
-        sum += two[0].1;
-        (sum, two[0].0, two[1].0)
-    };
-    ends.windows(2).map(stretch).collect()
+/// Where a mark begins or ends.
+#[derive(Copy, Clone, Debug)]
+struct End {
+    at: f64,
+    /// By how much the weight changes there.
+    step: f64,
+    /// Whose end it is.
+    mark: usize,
 }
 
-/// The stretch with the greatest weight that `fits`.
-fn highest(marks: &[Mark], fits: impl Fn(f64) -> bool) -> Option<(f64, f64, f64)> {
-    let fitting = stretches(marks).into_iter().filter(|(_, low, high)| fits(f64::midpoint(*low, *high)));
-    fitting.reduce(|best, other| if other.0 > best.0 { other } else { best })
+/// The ends of all marks in the order of their places.
+fn ends(marks: &[Mark]) -> Vec<End> {
+    let ends = |(mark, one): (usize, &Mark)| {
+        let weight = one.weight();
+        [End { at: one.low, step: weight, mark }, End { at: one.high, step: -weight - one.against, mark }]
+    };
+    let mut ends: Vec<End> = marks.iter().enumerate().flat_map(ends).filter(|end| end.step != 0.0).collect();
+    // Where one ends at which another begins, both hold it.
+    ends.sort_unstable_by(|a, b| a.at.total_cmp(&b.at).then(b.step.total_cmp(&a.step)));
+    ends
+}
+
+/// The stretches between the ends of marks that are there so many `times`: the weight of those that hold each, and its ends.
+fn stretches(ends: &[End], times: impl Fn(usize) -> u32) -> impl Iterator<Item = (f64, f64, f64)> {
+    let there = move |end: &End| {
+        let times = times(end.mark);
+        (times > 0).then(|| (end.at, end.step * f64::from(times)))
+    };
+    let mut there = ends.iter().filter_map(there);
+    let (mut low, mut sum) = there.next().unwrap_or((0.0, 0.0));
+    there.map(move |(high, step)| {
+        let stretch = (sum, low, high);
+        (low, sum) = (high, sum + step);
+        stretch
+    })
+}
+
+/// The stretch with the greatest weight that `fits`, the lowest of several.
+fn highest(
+    stretches: impl Iterator<Item = (f64, f64, f64)>,
+    fits: impl Fn(f64) -> bool,
+) -> Option<(f64, f64, f64)> {
+    stretches.fold(None, |best: Option<(f64, f64, f64)>, other| {
+        let is_higher = best.is_none_or(|best| other.0 > best.0);
+        if is_higher && fits(f64::midpoint(other.1, other.2)) { Some(other) } else { best }
+    })
 }
 
 /// All that has nearly as much for it as `most`, which lies within `low` and `high`.
-fn likely(marks: &[Mark], (most, low, high): (f64, f64, f64), fits: impl Fn(f64) -> bool) -> (f64, f64) {
+fn likely(
+    stretches: impl Iterator<Item = (f64, f64, f64)>,
+    (most, low, high): (f64, f64, f64),
+    fits: impl Fn(f64) -> bool,
+) -> (f64, f64) {
     let near = |(weight, low, high): &(f64, f64, f64)| {
         *weight > most - LIKELY && low < high && fits(f64::midpoint(*low, *high))
     };
-    let near = stretches(marks).into_iter().filter(near);
-    near.fold((low, high), |(least, most), (_, low, high)| (least.min(low), most.max(high)))
+    stretches.filter(near).fold((low, high), |(least, most), (_, low, high)| (least.min(low), most.max(high)))
 }
 
 /// The second lowest end of those that did not wait.
@@ -133,11 +164,16 @@ fn floor(marks: &[Mark]) -> Option<f64> {
     (ends.len() > 1).then(|| *ends.select_nth_unstable_by(1, f64::total_cmp).1)
 }
 
+/// As many times as each is there where nothing is drawn.
+fn once(_: usize) -> u32 {
+    1
+}
+
 /// Nats that speak for the crest of all marks within `range`.
 pub(super) fn score(marks: &[Mark], range: &RangeInclusive<f64>) -> f64 {
     let floor = floor(marks);
     let fits = |slope: f64| fits(slope, floor, range);
-    highest(marks, fits).map_or(0.0, |(score, ..)| score)
+    highest(stretches(&ends(marks), once), fits).map_or(0.0, |(score, ..)| score)
 }
 
 fn fits(slope: f64, floor: Option<f64>, range: &RangeInclusive<f64>) -> bool {
@@ -167,16 +203,24 @@ fn woven(marks: &[Mark], slope: f64) -> bool {
 pub(super) fn crest(marks: &[Mark], range: &RangeInclusive<f64>, seed: u64) -> Option<Crest> {
     let floor = floor(marks);
     let around = |slope: f64| fits(slope, floor, range);
-    let (score, low, high) = highest(marks, around)?;
+    let ends = ends(marks);
+    let (score, low, high) = highest(stretches(&ends, once), around)?;
     let value = f64::midpoint(low, high);
-    let middle = |marks: &[Mark]| highest(marks, around).map(|(_, low, high)| f64::midpoint(low, high));
+    // A resample has the same ends in the same order, each as often as its mark was drawn.
+    let all: Vec<usize> = (0..marks.len()).collect();
+    let mut times = vec![0; marks.len()];
+    let middle = |drawn: &[usize]| {
+        times.fill(0);
+        drawn.iter().for_each(|mark| times[*mark] += 1);
+        highest(stretches(&ends, |mark| times[mark]), around).map(|(_, low, high)| f64::midpoint(low, high))
+    };
+    let drawn = interval(&all, RESAMPLES, seed, middle)?;
     let trains = marks.iter().filter(|mark| mark.weight() > 0.0 && mark.holds(value)).count();
-    let drawn = interval(marks, RESAMPLES, seed, middle)?;
-    let (low, high) = likely(marks, (score, low, high), around);
+    let (low, high) = likely(stretches(&ends, once), (score, low, high), around);
     let slope = Estimate { value, low: drawn.low.min(low), high: drawn.high.max(high) };
     let total: f64 = marks.iter().map(Mark::weight).sum();
-    let rival = highest(marks, |slope| around(slope) && (slope / value - 1.0).abs() > APART)
-        .map_or(0.0, |rival| rival.0);
+    let is_rival = |slope: f64| around(slope) && (slope / value - 1.0).abs() > APART;
+    let rival = highest(stretches(&ends, once), is_rival).map_or(0.0, |rival| rival.0);
     let is_short = |mark: &&Mark| mark.packets(value).is_some_and(|packets| packets <= FEW);
     let short: Vec<&Mark> = marks.iter().filter(|mark| mark.late <= PROMPT).filter(is_short).collect();
     let agreeing = short.iter().filter(|mark| mark.holds(value)).count();

@@ -66,14 +66,23 @@ fn weight(run: &Run, packet: f64) -> f64 {
     (run.bits / packet).sqrt() / (1.0 + run.late).powi(2)
 }
 
+/// So many of those that are `around`, with their weights, from the weightiest on; of such as weigh the same the first ones.
+fn weightiest(runs: &Runs, packet: f64, around: impl Fn(&Run) -> bool) -> Vec<(f64, Run)> {
+    let placed = runs.runs.iter().enumerate().filter(|(_, run)| around(run));
+    let mut weighed: Vec<(f64, usize)> = placed.map(|(place, run)| (weight(run, packet), place)).collect();
+    let heavier = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if weighed.len() > RUNS {
+        weighed.select_nth_unstable_by(RUNS, heavier);
+        weighed.truncate(RUNS);
+    }
+    weighed.sort_unstable_by(heavier);
+    weighed.into_iter().map(|(weight, place)| (weight, runs.runs[place])).collect()
+}
+
 /// The sharpest crowd of runs; `packet`: bits of a full one.
 pub(super) fn crowd(runs: &Runs, packet: f64, tick: f64, seed: u64) -> Option<Crowd> {
     let range = if runs.is_untouched(&UNTOUCHED) { UNTOUCHED } else { AROUND };
-    let around = |run: &&Run| range.contains(&(run.slope() / runs.floor));
-    let mut weighed: Vec<(f64, Run)> =
-        runs.runs.iter().filter(around).map(|run| (weight(run, packet), *run)).collect();
-    weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    weighed.truncate(RUNS);
+    let weighed = weightiest(runs, packet, |run| range.contains(&(run.slope() / runs.floor)));
     let total: f64 = weighed.iter().map(|(weight, _)| weight).sum();
     let least = runs.held / 2.0 + tick;
     let tried = weighed.len().min(CANDIDATES);

@@ -38,8 +38,11 @@ use crate::stats::bootstrap::Indices;
 use crate::stream::shape;
 use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
+use crowd::Crowd;
 use long::Long;
 use ruler::Ruler;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use strain::Strained;
 use train::Seen;
 
@@ -94,6 +97,9 @@ pub struct SparedRuns {
     asked: usize,
     rounds: usize,
     trains: Vec<Seen>,
+    /// What was asked for of these trains, by the sizes and the bits that are left out: each verdict and each round asks for it
+    /// several times.
+    crowds: RefCell<BTreeMap<(Vec<Bytes>, u64), Option<Crowd>>>,
     /// How long everything that was asked for lasts.
     planned: Nanos,
     /// Trains that were sent a little slower than what was found.
@@ -122,6 +128,7 @@ impl SparedRuns {
             asked: 0,
             rounds: 0,
             trains: Vec::new(),
+            crowds: RefCell::default(),
             planned: Nanos::ZERO,
             strained: None,
             ears: None,
@@ -171,7 +178,10 @@ impl Method for SparedRuns {
             return;
         };
         match &mut self.strained {
-            _ if hold == Nanos::ZERO => self.trains.push(seen),
+            _ if hold == Nanos::ZERO => {
+                self.trains.push(seen);
+                self.crowds.get_mut().clear();
+            }
             Some(strained) => strained.see(&seen),
             None => (),
         }

@@ -55,8 +55,11 @@ impl SparedRuns {
 
     /// Where the runs of trains of these sizes crowd, without the first packets of each, which take so many bits.
     pub(super) fn crowd(&self, sizes: &[Bytes], without: f64) -> Option<Crowd> {
-        let runs = Runs::of(&self.trains, sizes, without)?;
-        crowd(&runs, occupied(self.facts.max_size), self.facts.resolution.as_f64(), self.config.seed)
+        let anew = || {
+            let runs = Runs::of(&self.trains, sizes, without)?;
+            crowd(&runs, occupied(self.facts.max_size), self.facts.resolution.as_f64(), self.config.seed)
+        };
+        *self.crowds.borrow_mut().entry((sizes.to_vec(), without.to_bits())).or_insert_with(anew)
     }
 
     /// What each size says by itself, and how many of them agree with all together.
