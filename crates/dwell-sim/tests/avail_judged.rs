@@ -11,6 +11,7 @@ use dwell_core::{Direction, Finding, Method, Path, Quantity, run};
 use dwell_sim::{Scenario, SimPath};
 use std::fmt::Write as _;
 use std::ops::Range;
+use std::thread;
 
 /// One path; what its narrow link carries, in Mb/s.
 struct Case {
@@ -197,44 +198,54 @@ struct Judged {
 fn judge(group: &str, cases: &[Case], seeds: Range<u64>) -> Judged {
     let mut all = Judged::default();
     for case in cases {
-        let facts = SimPath::new(&case.scenario, 0).facts();
+        let runs: Vec<Judged> = thread::scope(|scope| {
+            let runs: Vec<_> = seeds.clone().map(|seed| scope.spawn(move || case.judged(seed))).collect();
+            runs.into_iter().map(|run| run.join().expect("this seed is judged")).collect()
+        });
         let mut one = Judged::default();
-        for seed in seeds.clone() {
-            let mut method = Busy::new(busy::Config { seed, ..busy::Config::default() }, &facts);
-            let mut path = SimPath::new(&case.scenario, seed);
-            let before = path.reading(Direction::Forward).unwrap().unwrap();
-            let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
-            let usage = before.until(&path.reading(Direction::Forward).unwrap().unwrap()).unwrap();
-            let free = usage.tight().and_then(LinkUse::free).unwrap();
-            let alone = usage.tight().and_then(LinkUse::alone).unwrap();
-            let report = method.report();
-            let finding = report.finding(Quantity::AvailableBandwidth);
-            one.runs += 1;
-            one.held += usize::from(finding.holds(free) == Some(true));
-            if let (carries @ Finding::Value { high, .. }, Finding::Value { high: free, .. }) =
-                (&report.finding(Quantity::TightLinkCapacity), &finding)
-            {
-                one.carries += 1;
-                one.carried += usize::from(carries.holds(alone) == Some(true));
-                assert!(free <= high, "{}: {free} of {high} free", case.name);
-            }
-            one.packets.push(effort.packets as f64);
-            one.seconds.push(effort.span.as_f64() / 1e9);
-            let Some(found) = finding.estimate() else {
-                one.bounds += 1;
-                continue;
-            };
-            let error = (found - free).abs() / 1e6 / case.narrow;
-            one.errors.push(error);
-            if report.warnings.is_empty() {
-                one.unwarned.push(error);
-            }
-        }
+        runs.into_iter().for_each(|run| one.add(run));
         one.print(&case.name);
         all.add(one);
     }
     all.print(group);
     all
+}
+
+impl Case {
+    /// One run.
+    fn judged(&self, seed: u64) -> Judged {
+        let facts = SimPath::new(&self.scenario, 0).facts();
+        let mut method = Busy::new(busy::Config { seed, ..busy::Config::default() }, &facts);
+        let mut path = SimPath::new(&self.scenario, seed);
+        let before = path.reading(Direction::Forward).unwrap().unwrap();
+        let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+        let usage = before.until(&path.reading(Direction::Forward).unwrap().unwrap()).unwrap();
+        let free = usage.tight().and_then(LinkUse::free).unwrap();
+        let alone = usage.tight().and_then(LinkUse::alone).unwrap();
+        let report = method.report();
+        let finding = report.finding(Quantity::AvailableBandwidth);
+        let mut one = Judged { runs: 1, ..Judged::default() };
+        one.held += usize::from(finding.holds(free) == Some(true));
+        if let (carries @ Finding::Value { high, .. }, Finding::Value { high: free, .. }) =
+            (&report.finding(Quantity::TightLinkCapacity), &finding)
+        {
+            one.carries += 1;
+            one.carried += usize::from(carries.holds(alone) == Some(true));
+            assert!(free <= high, "{}: {free} of {high} free", self.name);
+        }
+        one.packets.push(effort.packets as f64);
+        one.seconds.push(effort.span.as_f64() / 1e9);
+        let Some(found) = finding.estimate() else {
+            one.bounds += 1;
+            return one;
+        };
+        let error = (found - free).abs() / 1e6 / self.narrow;
+        one.errors.push(error);
+        if report.warnings.is_empty() {
+            one.unwarned.push(error);
+        }
+        one
+    }
 }
 
 impl Judged {
