@@ -3,6 +3,8 @@
 use super::runs::{Run, Runs};
 use crate::stats::Estimate;
 use crate::stats::bootstrap::{interval, small_sample_factor};
+use crate::unit::Bytes;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// Errors of two stamps that are tried, as shares of a full packet's time: the sharpest crowd counts.
@@ -40,6 +42,9 @@ pub(super) struct Crowd {
     /// Trains that have runs in it.
     pub(super) trains: usize,
 }
+
+/// What was found, by the sizes of the trains, and the bits of each that are left out (as they lie in memory).
+pub(super) type Crowds = BTreeMap<(Vec<Bytes>, u64), Option<Crowd>>;
 
 /// A run by what decides how much it belongs to a crowd. All of it is looked at for each candidate: nothing is divided there.
 struct Near {

@@ -38,11 +38,10 @@ use crate::stats::bootstrap::Indices;
 use crate::stream::shape;
 use crate::train::{Direction, Observation, PathFacts};
 use crate::unit::{Bytes, Nanos};
-use crowd::Crowd;
+use crowd::Crowds;
 use long::Long;
 use ruler::Ruler;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use strain::Strained;
 use train::Seen;
 
@@ -97,9 +96,8 @@ pub struct SparedRuns {
     asked: usize,
     rounds: usize,
     trains: Vec<Seen>,
-    /// What was asked for of these trains, by the sizes and the bits that are left out: each verdict and each round asks for it
-    /// several times.
-    crowds: RefCell<BTreeMap<(Vec<Bytes>, u64), Option<Crowd>>>,
+    /// What was asked for of these trains: each verdict and each round asks for it several times.
+    crowds: RefCell<Crowds>,
     /// How long everything that was asked for lasts.
     planned: Nanos,
     /// Trains that were sent a little slower than what was found.
