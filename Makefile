@@ -17,14 +17,12 @@ demo: setup
 	$(DWELL) lab demo --plot $(OUT)/demo.svg
 	@echo "picture: $(OUT)/demo.svg"
 
-# Format, lints, documentation, licences (a test of the command), every test. Fuzz targets are checked, which takes neither
-# the nightly compiler nor the fuzzer's own library: it is named as if it were there already. They take the workspace's
-# profiles (they have none of their own), so that what was checked with it need not be checked again.
+# Format, lints, documentation, licences (a test of the command), every test. Fuzz targets are linted, which takes neither the nightly
+# compiler nor the fuzzer's own library: it is named as if it were there already.
+test: export CUSTOM_LIBFUZZER_PATH := /elsewhere/libfuzzer.a
 test: setup
 	$(CARGO) fmt --all -- --check
-	$(CARGO) fmt --manifest-path fuzz/Cargo.toml -- --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	CUSTOM_LIBFUZZER_PATH=/elsewhere/libfuzzer.a $(CARGO) clippy --config Cargo.toml --manifest-path fuzz/Cargo.toml --target-dir target --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --document-private-items
 	$(CARGO) test --workspace --locked --no-fail-fast
 

@@ -61,9 +61,7 @@ fi
 
 # Fetched once; from then on the build needs no network.
 host=$(rustc -vV | sed -n 's/^host: //p')
-for manifest in Cargo.toml fuzz/Cargo.toml; do
-	if ! "${CARGO:-cargo}" metadata --manifest-path "$manifest" --offline --locked --format-version 1 --filter-platform "$host" >/dev/null 2>&1; then
-		say "fetching the crates that $manifest's lock names"
-		"${CARGO:-cargo}" fetch --manifest-path "$manifest" --locked
-	fi
-done
+if ! "${CARGO:-cargo}" metadata --offline --locked --format-version 1 --filter-platform "$host" >/dev/null 2>&1; then
+	say "fetching the crates that Cargo.lock names"
+	"${CARGO:-cargo}" fetch --locked
+fi
