@@ -146,9 +146,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn within_the_values_and_rising(values in prop::collection::vec(any::<f64>(), 0..40), p in 0.0..1.0f64) {
+        fn within_the_values_and_rising(values in prop::collection::vec(any::<f64>(), 0..40), p in 0.0..=1.0f64) {
             let kept = sorted(&values);
-            prop_assert_eq!(quantile(&values, p), quantile_of_sorted(&kept, p));
+            for p in [0.0, p, 1.0] {
+                prop_assert_eq!(quantile(&values, p), quantile_of_sorted(&kept, p));
+            }
             match (quantile(&values, p), kept.first(), kept.last()) {
                 (Some(q), Some(low), Some(high)) => {
                     prop_assert!(*low <= q && q <= *high);

@@ -2,7 +2,7 @@
 
 use super::{Config, SparedRuns};
 use crate::method::{Method, Step};
-use crate::report::{Finding, Quantity};
+use crate::report::{Finding, Quantity, Report};
 use crate::stats::bootstrap::Indices;
 use crate::stats::chance::share;
 use crate::stream::occupied;
@@ -67,18 +67,31 @@ impl Bucket {
     }
 }
 
+/// What a bucket of this rate is told as, by one that is asked after so many trains each, or at the end alone.
+fn measured(rate: f64, seed: u64, asked: Option<usize>) -> Report {
+    let mut bucket =
+        Bucket { rate, depth: 2.2 * occupied(Bytes(1_526)), now: 1e9, chance: Indices::new(seed) };
+    let mut method = SparedRuns::new(Config { seed, ..Config::default() }, &facts());
+    while let Step::Send(fleet) = method.next() {
+        for (place, departure) in fleet.iter().enumerate() {
+            method.see(&bucket.carry(departure));
+            if asked.is_some_and(|asked| place % asked == 0) {
+                method.report();
+            }
+        }
+    }
+    method.report()
+}
+
+#[test]
+fn whoever_is_asked_before_the_end_says_no_other_at_the_end() {
+    assert_eq!(measured(100e6, 3, Some(5)), measured(100e6, 3, None));
+}
+
 #[test]
 fn a_kernels_token_bucket_is_measured_by_large_packets_behind_what_it_lets_pass() {
     for (rate, seed) in [(10e6, 1), (50e6, 2), (100e6, 3), (100e6, 4)] {
-        let mut bucket =
-            Bucket { rate, depth: 2.2 * occupied(Bytes(1_526)), now: 1e9, chance: Indices::new(seed) };
-        let mut method = SparedRuns::new(Config { seed, ..Config::default() }, &facts());
-        while let Step::Send(fleet) = method.next() {
-            for departure in &fleet {
-                method.see(&bucket.carry(departure));
-            }
-        }
-        let report = method.report();
+        let report = measured(rate, seed, None);
         let Finding::Value { value, low, high, .. } = report.finding(Quantity::NarrowLinkCapacity) else {
             panic!("{rate}: {report:?}")
         };

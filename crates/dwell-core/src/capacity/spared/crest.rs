@@ -301,6 +301,26 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_mark_that_is_drawn_so_often_counts_as_so_many(drawn in prop::collection::vec((1u32..9, 1u32..9, 0u32..4, any::<bool>()), 1..12)) {
+            // Ends that meet, marks without an end, and such as speak against all above them.
+            let of = |&(low, wide, times, cut): &(u32, u32, u32, bool)| {
+                let (low, high) = (f64::from(low), if wide == 8 { f64::INFINITY } else { f64::from(low + wide) });
+                (Mark { against: if cut { EARLY } else { 0.0 }, ..mark(low, high) }, times)
+            };
+            let (marks, times): (Vec<Mark>, Vec<u32>) = drawn.iter().map(of).unzip();
+            let each: Vec<Mark> =
+                marks.iter().zip(&times).flat_map(|(mark, times)| vec![*mark; *times as usize]).collect();
+            let fits = |slope: f64| slope < 12.0;
+            let counted = highest(stretches(&ends(&marks), |mark| times[mark]), fits);
+            let repeated = highest(stretches(&ends(&each), once), fits);
+            prop_assert_eq!(counted.is_some(), repeated.is_some());
+            if let Some((counted, repeated)) = counted.zip(repeated) {
+                // Of ends that meet, one may be taken for the other where both weigh the same but for rounding.
+                prop_assert!((counted.0 - repeated.0).abs() < 1e-9, "{counted:?} {repeated:?}");
+            }
+        }
+
+        #[test]
         fn untouched_trains_are_found_among_many_others(seed in 0..1_000u64, untouched in 30..60usize) {
             let found = among_many_others(seed, untouched);
             prop_assert!(found.slope.low <= 1.0 && 1.0 <= found.slope.high, "{found:?}");
