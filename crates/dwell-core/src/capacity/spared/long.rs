@@ -2,7 +2,7 @@
 
 use super::SparedRuns;
 use super::verdict::{AGREEING, in_all, narrow_link};
-use super::whole::Whole;
+use super::whole::{Between, Whole};
 use crate::bucket::fall::unseen;
 use crate::bucket::{At, Bucket};
 use crate::limit::Limit;
@@ -166,11 +166,15 @@ impl SparedRuns {
             (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
-        // Of what was lost in it nobody can say whether it would have come as evenly as the rest, nor, where much was, as late.
+        // Gaps that a NIC made prove neither that others come at random nor that they left some alone, where some of it was lost; a
+        // link's own gaps do.
         let is_doubted = *lost > 0 && !self.sure();
-        let is_in_all = |whole: &Whole| match whole.is_held_up {
-            true => whole.is_even || is_doubted,
-            false => is_doubted && lost * MUCH > *all,
+        let is_gathered = self.ears.is_some();
+        let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
+            (true, Between::Even) => true,
+            (true, Between::Unknown) => is_doubted,
+            (true, Between::Uneven) => is_doubted && is_gathered,
+            (false, _) => is_doubted && is_gathered && lost * MUCH > *all,
         };
         // Small packets that agree get through where larger ones do not, unless what came through tells of a faster link than they do.
         let are_all_parted = || bucket.is_of_a_faster_link() || !self.are_small_spared();

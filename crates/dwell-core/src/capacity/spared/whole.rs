@@ -31,8 +31,19 @@ pub(super) struct Whole {
     pub(super) each: f64,
     /// It came slower than it was sent: in nearly each gap, or by less than others take of the link.
     pub(super) is_held_up: bool,
-    /// What came between its packets is as much everywhere.
-    pub(super) is_even: bool,
+    /// What came between its packets.
+    pub(super) between: Between,
+}
+
+/// What came between a train's packets, stretch by stretch.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) enum Between {
+    /// As much in each.
+    Even,
+    /// More here and less there, as chance makes it.
+    Uneven,
+    /// Too few stretches came whole.
+    Unknown,
 }
 
 impl Whole {
@@ -63,12 +74,15 @@ impl Whole {
         let sent_each = sent(first, last) / (last.number - first.number).max(1) as f64;
         let slower = each / sent_each - 1.0;
         let load = load(&longer);
-        let is_even = longer.len() >= FEWEST
-            && is_even(&longer, load.map_or(0.0, |load| load.value), occupied(size) / gap);
+        let between = match is_even(&longer, load.map_or(0.0, |load| load.value), occupied(size) / gap) {
+            _ if longer.len() < FEWEST => Between::Unknown,
+            true => Between::Even,
+            false => Between::Uneven,
+        };
         // At the pace of the link a train comes slower by what others take. If it is slower by less than that, the pace is not the link's:
         // packets take less of it, and what is as short as they were sent has others in it.
         let is_too_slow = load.is_some_and(|load| load.low > slower + SLOWER);
-        Some(Self { each, is_held_up: slower > SLOWER && (is_parted || is_too_slow), is_even })
+        Some(Self { each, is_held_up: slower > SLOWER && (is_parted || is_too_slow), between })
     }
 }
 
@@ -133,10 +147,13 @@ mod tests {
         // A fifth of the link: of small packets three or four in each gap; or as many at random; or nobody.
         let small = 7e3;
         let even = came(|number| small * (3.0 + f64::from(u8::from(number % 2 == 0))));
-        assert!(even.is_held_up && even.is_even && (even.each / GAP - 1.2).abs() < 0.01, "{even:?}");
+        assert!(
+            even.is_held_up && even.between == Between::Even && (even.each / GAP - 1.2).abs() < 0.01,
+            "{even:?}"
+        );
         let mut chance = Indices::new(3);
         let random = came(|_| (0..35).filter(|_| chance.below(10) == 0).count() as f64 * small);
-        assert!(random.is_held_up && !random.is_even, "{random:?}");
+        assert!(random.is_held_up && random.between == Between::Uneven, "{random:?}");
         assert!(!came(|_| 0.0).is_held_up);
         // A sender that is as late with each.
         let late: Vec<Passed> = (0..200)
@@ -158,12 +175,12 @@ mod tests {
             passed.push(Passed { number, sent, came: at });
         }
         let whole = Whole::of(&passed, GAP, SIZE).unwrap();
-        assert!(whole.is_held_up && whole.is_even, "{whole:?}");
+        assert!(whole.is_held_up && whole.between == Between::Even, "{whole:?}");
         // At a pace slower than the link's, where one of others' packets makes a gap as long as it was sent; and at the link's own.
         let slow = beside(0.715);
-        assert!(slow.is_held_up && slow.is_even && slow.each < 1.35 * GAP, "{slow:?}");
+        assert!(slow.is_held_up && slow.between == Between::Even && slow.each < 1.35 * GAP, "{slow:?}");
         let right = beside(1.0);
-        assert!(!right.is_held_up && right.is_even, "{right:?}");
+        assert!(!right.is_held_up && right.between == Between::Even, "{right:?}");
         // One packet in three gaps, as large as ours.
         assert!(!came(|number| if number % 3 == 0 { GAP } else { 0.0 }).is_held_up);
     }
