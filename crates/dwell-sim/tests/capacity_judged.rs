@@ -220,6 +220,21 @@ fn what_a_short_queue_loses_costs_no_figure() {
     assert!(values * 10 > judged.len() * 9, "{values} of {}", judged.len());
 }
 
+/// Others' small packets find room in a full queue where a full one does not: a long train falls there as it does where a bucket empties, train by
+/// train.
+#[test]
+fn a_full_queue_is_not_told_as_a_token_bucket() {
+    for (narrow, after) in [(30, 0), (0, 80)] {
+        for (before, behind) in AROUND {
+            let kind = "constant";
+            let case =
+                Case { mbps: 100.0, before, behind, narrow, after, kind, size: 90, queue: 64, nic: "" };
+            let judged = judge(&case, 1);
+            assert!(judged.holds && !judged.bucket, "{case:?} {judged:?}");
+        }
+    }
+}
+
 /// Packets that waited before a loaded link leave it at its own pace, which is more than they came at from the narrow one: no
 /// figure may be that pace, nor a bound.
 #[test]

@@ -123,6 +123,22 @@ pub(crate) fn policed(passed: &[Passed]) -> Option<Fall> {
     })
 }
 
+/// Whether a train fell because the queue of a link was full: until then it lost nothing, and was held up from its beginning on, for others were
+/// between its packets; from there on it lost, to others whose packets found room. A shaper's queue begins to fill where the
+/// rate falls, and what passes later has waited for all of it.
+pub(crate) fn overflowed(fall: &Fall, passed: &[Passed]) -> bool {
+    let lost = passed.iter().enumerate().position(|(place, packet)| packet.number != place);
+    let near = |lost: &usize| (*lost as f64 - fall.passed).abs() <= (2 * WINDOW) as f64;
+    let whole = lost.filter(near).map_or(0, |lost| lost.min(fall.passed as usize));
+    let (before, later) = passed.split_at(whole);
+    let (Some(first), Some(last)) = (before.first(), before.get(2 * WINDOW..).and_then(<[_]>::last)) else {
+        return false;
+    };
+    let risen = last.delay() - first.delay();
+    let is_held = risen > (FASTER - 1.0) * (last.sent - first.sent);
+    !fall.drops && is_held && waited(&[*last], later).is_some_and(|more| more < risen)
+}
+
 /// Whether packets passed, or were lost, at regular steps, whichever are rarer and so the more regular. `None` of too few to say so.
 fn is_regular(passed: &[Passed]) -> Option<bool> {
     let passes: Vec<f64> = passed.iter().map(|packet| packet.number as f64).collect();
@@ -267,6 +283,31 @@ mod tests {
             .collect();
         let found = fall(&burst).unwrap();
         assert!((found.after / 120.0 - 1.0).abs() < 0.05 && !found.drops, "{found:?}");
+    }
+
+    #[test]
+    fn a_full_queue_is_no_bucket() {
+        // Others take half a packet's time behind each until the queue is full; then theirs find room, and ours lose as much.
+        let sent = |number: usize| 12.0 * number as f64;
+        let passes = |number: &usize| *number < 143 || number % 2 == 0;
+        let came = |number: usize| sent(number) + 6.0 * number.min(143) as f64;
+        let burst: Vec<Passed> = (0..400)
+            .filter(passes)
+            .map(|number| Passed { number, sent: sent(number), came: came(number) })
+            .collect();
+        let found = fall(&burst).unwrap();
+        assert!((found.after / 24.0 - 1.0).abs() < 0.05 && !found.drops, "{found:?}");
+        assert!(overflowed(&found, &burst));
+        // A shaper behind others: those are between the packets that empty it too, but what it then makes wait was not there before.
+        let passes = |number: &usize| *number < 55 || number % 10 == 2;
+        let came = |number: usize| sent(number) + 0.9 * number.min(50) as f64;
+        let wait = |number: usize| 108.0 * number.saturating_sub(50).min(5) as f64;
+        let burst: Vec<Passed> = (0..3_000)
+            .filter(passes)
+            .map(|number| Passed { number, sent: sent(number), came: came(number) + wait(number) })
+            .collect();
+        let found = fall(&burst).unwrap();
+        assert!((found.after / 120.0 - 1.0).abs() < 0.05 && !overflowed(&found, &burst), "{found:?}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::stream::sample::Sample;
 use crate::stream::{Passed, occupied, stream};
 use crate::train::Train;
 use crate::unit::{Bytes, Nanos};
-use fall::{Fall, WINDOW, alike, fall, policed};
+use fall::{Fall, WINDOW, alike, fall, overflowed, policed};
 
 /// So many long trains must fall alike: what others send while a bucket empties moves the place by no more than such a factor, and
 /// the rate by no more than such another.
@@ -121,6 +121,8 @@ pub(crate) struct Bucket {
     gaps: (usize, usize),
     /// What fell alike was no bucket.
     refuted: bool,
+    /// A train fell where a link's queue was full.
+    overflowed: bool,
     /// The second long train came as it was sent: what made the first fall was traffic of others.
     cleared: bool,
     /// A long train lost too much for chance.
@@ -142,6 +144,7 @@ impl Bucket {
             watched: 0.0,
             gaps: (0, 0),
             refuted: false,
+            overflowed: false,
             lossy: false,
             cleared: false,
         }
@@ -178,6 +181,7 @@ impl Bucket {
             // What passes a policer may come as near to each other as it left a queue.
             let after =
                 mean(&outputs).filter(|after| !fall.drops && *after > fall.before).unwrap_or(fall.after);
+            self.overflowed |= overflowed(&fall, passed);
             self.falls.push(Fall { after, ..fall });
             self.filled
                 .push(passed.get(fall.passed as usize).map_or(fall.passed * self.gap, |packet| packet.sent));
@@ -225,7 +229,8 @@ impl Bucket {
     pub(crate) fn fallen(&self) -> Option<Fall> {
         let near = |fall: &Fall| Fall { passed: fall.passed + NEAR, ..*fall };
         let near: Vec<Fall> = self.falls.iter().map(near).collect();
-        let fell = near.len() == ALIKE && alike(&near, PLACE, RATE) && !self.refuted;
+        let is_refuted = self.refuted || self.overflowed;
+        let fell = near.len() == ALIKE && alike(&near, PLACE, RATE) && !is_refuted;
         fell.then(|| self.falls[0])
     }
 
