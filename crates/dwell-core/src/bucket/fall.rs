@@ -289,7 +289,7 @@ mod tests {
     fn a_full_queue_is_no_bucket() {
         // Others take half a packet's time behind each until the queue is full; then theirs find room, and ours lose as much.
         let sent = |number: usize| 12.0 * number as f64;
-        let passes = |number: &usize| *number < 143 || number % 2 == 0;
+        let passes = |number: &usize| *number < 143 || number.is_multiple_of(2);
         let came = |number: usize| sent(number) + 6.0 * number.min(143) as f64;
         let burst: Vec<Passed> = (0..400)
             .filter(passes)
