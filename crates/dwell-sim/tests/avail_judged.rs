@@ -27,10 +27,11 @@ impl Case {
     }
 }
 
-/// A link's text, with traffic on it.
+/// A link's text, with traffic on it; before it wait as many KiB as `QUEUE` says, or as ever do, nearly.
 fn link(mbps: f64, kind: &str, size: u32, load: u32) -> String {
+    let queue = std::env::var("QUEUE").unwrap_or_else(|_| "4096".to_owned());
     let mut text =
-        format!("[[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '4 MiB'\n", mbps * 1e3);
+        format!("[[links]]\nrate = '{} kb/s'\npropagation = '1 ms'\nqueue = '{queue} KiB'\n", mbps * 1e3);
     if load > 0 {
         let kind = match kind {
             "pareto" => {
