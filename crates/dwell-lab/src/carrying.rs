@@ -41,13 +41,11 @@ impl Carrying {
                     settle(Role::Forwarder, cores);
                     let [up, down] = &mut ports;
                     let passage = Passage { near: &near, inward: up, outward: down, far: &mut far };
-                    let calibrated = LabError::system("calibrate");
-                    let forth = lead(passage, Place::DESTINATION, &nics[0]).map_err(calibrated)?;
+                    let calibrated = || LabError::system("calibrate");
+                    let forth = lead(passage, Place::DESTINATION, &nics[0]).map_err(calibrated())?;
                     let passage = Passage { near: &far, inward: down, outward: up, far: &mut near };
                     let back = match nics.iter().any(NicStage::gathers) {
-                        true => {
-                            lead(passage, Place::SOURCE, &nics[1]).map_err(LabError::system("calibrate"))?
-                        }
+                        true => lead(passage, Place::SOURCE, &nics[1]).map_err(calibrated())?,
                         // The same cable, used in the same way.
                         false => forth.clone(),
                     };

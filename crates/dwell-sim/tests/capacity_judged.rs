@@ -29,6 +29,19 @@ struct Case {
 /// It holds all that ever waits, nearly.
 const DEEP: u32 = 4_096;
 
+/// A link of 1 Gb/s with nobody else, between much faster ones.
+const ALONE: Case = Case {
+    mbps: 1_000.0,
+    before: 10.0,
+    behind: 10.0,
+    narrow: 0,
+    after: 0,
+    kind: "poisson",
+    size: LARGEST,
+    queue: DEEP,
+    nic: "",
+};
+
 impl Case {
     fn scenario(&self) -> Scenario {
         let rate = |factor: f64| format!("{:.0} b/s", self.mbps * 1e6 * factor);
@@ -209,7 +222,7 @@ fn what_a_short_queue_loses_costs_no_figure() {
         for (before, behind) in AROUND {
             for size in [300, 602] {
                 let case =
-                    Case { mbps: 100.0, before, behind, narrow, after, kind, size, queue: 64, nic: "" };
+                    Case { mbps: 100.0, before, behind, narrow, after, kind, size, queue: 64, ..ALONE };
                 judged.push(judge(&case, 1));
             }
         }
@@ -228,7 +241,7 @@ fn a_full_queue_is_not_told_as_a_token_bucket() {
         for (before, behind) in AROUND {
             let kind = "constant";
             let case =
-                Case { mbps: 100.0, before, behind, narrow, after, kind, size: 90, queue: 64, nic: "" };
+                Case { mbps: 100.0, before, behind, narrow, after, kind, size: 90, queue: 64, ..ALONE };
             let judged = judge(&case, 1);
             assert!(judged.holds && !judged.bucket, "{case:?} {judged:?}");
         }
@@ -249,17 +262,7 @@ fn the_pace_of_a_loaded_link_behind_the_narrow_one_is_not_taken_for_it() {
         [(1.06, 20, "constant"), (1.06, 40, "poisson"), (1.1, 80, "poisson"), (1.02, 40, "pareto")]
     {
         for seed in 0..4 {
-            let case = Case {
-                mbps: 250.0,
-                before: 1.5,
-                behind,
-                narrow: 0,
-                after,
-                kind,
-                size: 602,
-                queue: DEEP,
-                nic: "",
-            };
+            let case = Case { mbps: 250.0, before: 1.5, behind, after, kind, size: 602, ..ALONE };
             judge_one(&case, seed);
         }
     }
@@ -272,17 +275,7 @@ fn behind_a_nic_that_holds_packets_a_loaded_narrow_link_is_measured_too() {
     for (narrow, after) in &LOADS[..4] {
         for (before, behind) in AROUND {
             let (narrow, after) = (*narrow, *after);
-            let case = Case {
-                mbps: 1_000.0,
-                before,
-                behind,
-                narrow,
-                after,
-                kind: "poisson",
-                size: LARGEST,
-                queue: DEEP,
-                nic,
-            };
+            let case = Case { before, behind, narrow, after, nic, ..ALONE };
             let judged = judge(&case, 1);
             assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
         }
@@ -295,17 +288,7 @@ fn behind_a_nic_that_adapts_a_loaded_narrow_link_is_measured_too() {
     for (narrow, after) in &LOADS[..4] {
         for (before, behind) in AROUND {
             let (narrow, after) = (*narrow, *after);
-            let case = Case {
-                mbps: 1_000.0,
-                before,
-                behind,
-                narrow,
-                after,
-                kind: "poisson",
-                size: LARGEST,
-                queue: DEEP,
-                nic: NICS[3],
-            };
+            let case = Case { before, behind, narrow, after, nic: NICS[3], ..ALONE };
             let judged = judge(&case, 1);
             assert!(judged.value && judged.error.abs() < 0.02 && judged.seconds < 5.0, "{case:?} {judged:?}");
         }
@@ -319,17 +302,7 @@ fn constant_traffic_makes_no_figure_wrong() {
     let deferred = "nic = { deferred = { period = '80 us', polls = 2 } }";
     for (narrow, after) in LOADS {
         for (before, behind) in AROUND {
-            let case = Case {
-                mbps: 1_000.0,
-                before,
-                behind,
-                narrow,
-                after,
-                kind: "constant",
-                size: LARGEST,
-                queue: DEEP,
-                nic: "",
-            };
+            let case = Case { before, behind, narrow, after, kind: "constant", ..ALONE };
             let judged = judge(&case, 7);
             let right = judged.error.abs() < 0.01 || (!judged.value && judged.holds);
             assert!(judged.warned || right, "{case:?} {judged:?}");
@@ -399,7 +372,7 @@ fn drawn(number: u64) -> (Case, String) {
         }
         _ => format!("nic = {{ deferred = {{ period = '{period:.2} us', polls = 2 }} }}"),
     };
-    (Case { mbps, before, behind, narrow, after, kind, size, queue: DEEP, nic: "" }, nic)
+    (Case { mbps, before, behind, narrow, after, kind, size, ..ALONE }, nic)
 }
 
 /// Judges these of the drawn paths whose NIC is of this kind, and tells which findings do not hold.

@@ -237,6 +237,9 @@ impl Bucket {
     /// Why what seems free may not be: a long train at it did not come as it was sent. `None` also where it is known why.
     pub(crate) fn doubt(&self) -> Option<&'static str> {
         match (self.fallen(), self.falls.is_empty() || self.cleared, self.lossy) {
+            (None, false, _) if self.overflowed => Some(
+                "a long train at what seems free filled the queue of a link, for others were between its packets",
+            ),
             (None, false, _) => Some(
                 "a long train at what seems free came slower from some packet on, and the next did not alike: a token bucket, or traffic of others",
             ),

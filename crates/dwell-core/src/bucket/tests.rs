@@ -179,6 +179,22 @@ fn what_loses_packets_by_no_rule_is_in_doubt() {
 }
 
 #[test]
+fn a_queue_that_is_full_at_the_same_place_is_no_bucket() {
+    // Others are between our packets; once fifty wait they find room where ours do not.
+    let full = |train: &Train| {
+        let held = |packet: &Passed| 0.25 * GAP * packet.number.min(200) as f64;
+        let passed = bucket(train, 0.9 * GAP, 0.0, false).into_iter();
+        let passed = passed.filter(|packet| packet.number < 200 || packet.number.is_multiple_of(2));
+        passed.map(|packet| Passed { came: packet.came + held(&packet), ..packet }).collect()
+    };
+    for at in [At::Free, At::Pace] {
+        let told = run_at(at, 600, full);
+        assert!(told.fell() && told.fallen().is_none() && told.line().is_none(), "{told:?}");
+        assert!(told.doubt().unwrap().contains("queue"));
+    }
+}
+
+#[test]
 fn a_bucket_has_time_to_fill_and_a_queue_to_drain() {
     let mut told = Bucket::new(At::Free, GAP, 600);
     let (train, pause) = told.next(SIZE).unwrap();
