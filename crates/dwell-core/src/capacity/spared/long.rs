@@ -166,13 +166,13 @@ impl SparedRuns {
             (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
-        // Gaps that a NIC made prove neither that others come at random nor that they left some alone, where some of it was lost; a
-        // link's own gaps do.
+        // Of what was lost nobody can say how evenly it would have come, where too little came to show it. Gaps that a NIC made prove neither
+        // that others come at random nor that they left some alone; a link's own gaps do.
         let is_doubted = *lost > 0 && !self.sure();
         let is_gathered = self.ears.is_some();
         let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
             (true, Between::Even) => true,
-            (true, Between::Unknown) => is_doubted,
+            (true, Between::Unknown) => *lost > 0,
             (true, Between::Uneven) => is_doubted && is_gathered,
             (false, _) => is_doubted && is_gathered && lost * MUCH > *all,
         };
