@@ -15,7 +15,7 @@ type Line = [u64; WORDS];
 const WORDS: usize = 8;
 
 /// Connections, by flow and the client's number, that had to give way for good, of late: eight bits of one line for each. It may say yes of one
-/// that did not, of one in four million where four have given way for each that there is room for; never no of one
+/// that did not, of one in five million where four have given way for each that there is room for; never no of one
 /// that did. (Of a million flows 120 others have the hash of one of them, at the mean: the flow alone is not enough.)
 #[derive(Clone, Debug)]
 pub(super) struct Forgotten {
@@ -121,6 +121,21 @@ mod tests {
         assert!(!forgotten.has(flow(5_001), 9, second * 60));
         forgotten.note(flow(5_002), 9, second * 60);
         assert!(!forgotten.has(flow(5_001), 9, second * 60));
+    }
+
+    /// The figures of the book, with `--nocapture`: of 20 million others, where four, and eight, were forgotten for each that there is room for.
+    #[test]
+    fn hardly_any_other_is_taken_for_one_that_was_forgotten() {
+        let (others, second) = (20_000_000_u32, Nanos::from_secs(1));
+        for (each, most) in [(4, 10), (8, 500)] {
+            let mut forgotten = Forgotten::new(1 << 17, second);
+            (0..each << 17).for_each(|number| forgotten.note(flow(number), number, second));
+            let other = |number: u32| FlowHash(number.wrapping_mul(0x85eb_ca6b));
+            let taken = |number: &u32| forgotten.has(other(*number), *number | 1 << 30, second);
+            let taken = (0..others).filter(taken).count();
+            println!("{each} forgotten for each place: {taken} of {others} others");
+            assert!(taken <= most, "{taken} of {others}");
+        }
     }
 
     #[test]
