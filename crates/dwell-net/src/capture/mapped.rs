@@ -26,10 +26,12 @@ impl Mapped {
         Self::of(fd, 0, length, protection, MapFlags::MAP_SHARED)
     }
 
-    /// `length` bytes of a file from `from` on, to be read, and at hand at once if they are in memory anyway.
-    pub(super) fn part(file: &File, from: u64, length: usize) -> io::Result<Self> {
-        let populated = MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE;
-        Self::of(file, from.cast_signed(), length, ProtFlags::PROT_READ, populated)
+    /// `length` bytes of a file from `from` on, to be read; all of them at hand at once, if `at_once`. Else the kernel brings those that
+    /// are in memory at hand with the first that is touched, many pages at a time.
+    pub(super) fn part(file: &File, from: u64, length: usize, at_once: bool) -> io::Result<Self> {
+        let populated = if at_once { MapFlags::MAP_POPULATE } else { MapFlags::empty() };
+        let flags = MapFlags::MAP_PRIVATE | populated;
+        Self::of(file, from.cast_signed(), length, ProtFlags::PROT_READ, flags)
     }
 
     fn of(

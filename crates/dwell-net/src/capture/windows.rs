@@ -5,8 +5,10 @@ use super::mapped::{Mapped, foresee};
 use super::packed::is_packed;
 use dwell_core::capture::Source;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::libc;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
 
 /// What is mapped at once: enough for the calls to count for nothing, and little enough to count for no memory.
@@ -66,15 +68,36 @@ impl Windows {
         // What was mapped goes first, and takes no memory beside what comes.
         self.unmap();
         if until > from {
-            let mapped = Mapped::part(&self.file, from, (until - from) as usize)?;
+            // The kernel goes through all pages that it brings at hand at once, which takes it longer than to do so as they are
+            // touched, unless it has to wait for the disk.
+            let is_to_come = !is_in_memory(&self.file, until - 1);
+            let mapped = Mapped::part(&self.file, from, (until - from) as usize, is_to_come)?;
             self.guard.watch(mapped.range());
             self.mapped = Some(mapped);
-            // Meanwhile the disk reads on.
-            let (next, window) = (until.cast_signed(), WINDOW.cast_signed());
-            let _ = posix_fadvise(&self.file, next, window, PosixFadviseAdvice::POSIX_FADV_WILLNEED);
+            self.read_on(until);
         }
         Ok(())
     }
+
+    /// Meanwhile the disk reads on from there, if it has to: the kernel would look for each page in memory first.
+    fn read_on(&self, next: u64) {
+        let last = self.length.min(next + WINDOW).saturating_sub(1);
+        if last >= next && !is_in_memory(&self.file, last) {
+            let (next, window) = (next.cast_signed(), WINDOW.cast_signed());
+            let _ = posix_fadvise(&self.file, next, window, PosixFadviseAdvice::POSIX_FADV_WILLNEED);
+        }
+    }
+}
+
+/// Whether the byte at `at` of a file can be had without its disk: then what is before it came to memory as well, or nearly always.
+fn is_in_memory(file: &File, at: u64) -> bool {
+    let mut byte = 0_u8;
+    let place = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: one byte is written at most, to where one is.
+    #[allow(unsafe_code)]
+    let read =
+        unsafe { libc::preadv2(file.as_raw_fd(), &raw const place, 1, at.cast_signed(), libc::RWF_NOWAIT) };
+    read == 1
 }
 
 impl Source for Windows {
