@@ -40,11 +40,11 @@ impl Tracker {
                 // The ACK was sent before the data after it, and before what the server sent then.
                 (Class::Held, Some(later)) if later < third.at => {
                     let handshake = self.held(place);
-                    self.tell(place, handshake, take);
+                    self.tell(place, &handshake, take);
                 }
                 (Class::Held | Class::Stray | Class::Answered, _) => {
-                    let handshake = progress.established(third);
-                    self.tell(place, handshake, take);
+                    let handshake = self.table.at_mut(place).established(third);
+                    self.tell(place, &handshake, take);
                 }
             }
         } else if matches!(class, Class::Stray | Class::Answered) && progress.shows_established(segment) {
@@ -103,12 +103,12 @@ impl Tracker {
             progress.flags = handshake.flags;
             self.hold(place, early.at, early);
         } else {
-            self.tell(place, handshake, take);
+            self.tell(place, &handshake, take);
         }
     }
 
     /// What an RST makes of a handshake; `None` if it is not meant.
-    fn refusal(&self, place: Place, reset: &Segment) -> Option<Handshake> {
+    fn refusal(&mut self, place: Place, reset: &Segment) -> Option<Handshake> {
         let progress = self.table.at(place);
         let by_client = progress.is_client(&reset.from);
         let is_ack = reset.flags.has(TcpFlags::ACK);

@@ -40,7 +40,7 @@ impl Progress {
 
     /// The SYN/ACK once more.
     pub(super) fn answered_again(&mut self, answer: &Segment) {
-        *self = self.settled();
+        self.settle();
         self.deaf |= self.syns.names_unseen(echo(answer));
         self.answers.again(answer);
         self.flags.set(Flag::SynAckRepeated);
@@ -82,15 +82,20 @@ impl Progress {
         }
     }
 
-    /// As it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
+    /// Makes it what it is if nothing more comes: where no SYN was seen twice, what looks like a copy may be another SYN/ACK.
+    pub(super) fn settle(&mut self) {
+        self.times_again = 0;
+        if let Some(at) = self.seen_again.take().filter(|_| !self.is_mirrored()) {
+            self.answers.another_like_it(at);
+            self.flags.set(Flag::SynAckRepeated);
+            self.note_uncaused(at);
+        }
+    }
+
+    /// What it is if nothing more comes.
     pub(super) fn settled(&self) -> Self {
         let mut settled = self.clone();
-        settled.times_again = 0;
-        if let Some(at) = settled.seen_again.take().filter(|_| !self.is_mirrored()) {
-            settled.answers.another_like_it(at);
-            settled.flags.set(Flag::SynAckRepeated);
-            settled.note_uncaused(at);
-        }
+        settled.settle();
         settled
     }
 

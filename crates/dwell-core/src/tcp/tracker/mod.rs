@@ -267,7 +267,7 @@ impl Tracker {
     fn give_up(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
         if self.is_over(place) {
             let handshake = self.held(place);
-            return self.tell(place, handshake, take);
+            return self.tell(place, &handshake, take);
         }
         self.counts.aged += 1;
         self.drop_out(place, take);
@@ -280,11 +280,11 @@ impl Tracker {
         } else {
             self.table.at(place).handshake(Ending::Unfinished, Half::Unknown)
         };
+        self.hand_out(&handshake, take);
         self.table.remove(place);
-        self.hand_out(handshake, take);
     }
 
-    fn hand_out(&mut self, mut told: Handshake, take: &mut dyn FnMut(Handshake)) {
+    fn hand_out(&mut self, told: &Handshake, take: &mut dyn FnMut(Handshake)) {
         match told.ending {
             Ending::Established => self.counts.established += 1,
             Ending::Refused => self.counts.refused += 1,
@@ -292,22 +292,26 @@ impl Tracker {
         }
         if told.flags.has(Flag::ClockStepped) {
             self.counts.clock_stepped += 1;
-            (told.server_half, told.client_half, told.total) = (Half::Unknown, Half::Unknown, Half::Unknown);
+            let unknown = Half::Unknown;
+            take(Handshake { server_half: unknown, client_half: unknown, total: unknown, ..*told });
+        } else {
+            take(*told);
         }
-        take(told);
     }
 
-    /// One is over.
-    fn tell(&mut self, place: Place, handshake: Handshake, take: &mut dyn FnMut(Handshake)) {
-        let touched = self.table.touched(place);
-        self.over.keep(self.table.flow(place), self.table.at(place), &handshake, touched);
-        self.table.remove(place);
+    /// One is over. It is handed out first: it is copied for that, and what was just written is to be had only when all that was
+    /// written before it is, which would wait for memory.
+    fn tell(&mut self, place: Place, handshake: &Handshake, take: &mut dyn FnMut(Handshake)) {
         self.hand_out(handshake, take);
+        let touched = self.table.touched(place);
+        self.over.keep(self.table.flow(place), self.table.at(place), handshake, touched);
+        self.table.remove(place);
     }
 
-    /// What is known of one that is held.
-    fn held(&self, place: Place) -> Handshake {
-        let progress = self.table.at(place).settled();
+    /// What is known of one that is held, which is settled by that: it is to be told.
+    fn held(&mut self, place: Place) -> Handshake {
+        let progress = self.table.at_mut(place);
+        progress.settle();
         match progress.early {
             Some(early) if early.what == What::Server => {
                 let answers = &progress.answers;
@@ -328,7 +332,7 @@ impl Tracker {
                 // What it waited for may contradict it. What comes late from it is to be known as such.
                 self.table.at_mut(place).skewed = true;
                 let handshake = self.held(place);
-                self.tell(place, handshake, take);
+                self.tell(place, &handshake, take);
                 continue;
             }
             match self.table.class(place) {

@@ -71,56 +71,56 @@ impl Progress {
         self.answers.count() > 0 && self.syns.is_after_forgotten() && !is_named
     }
 
-    /// The handshake, which this segment of the client's ended.
-    pub(super) fn established(&self, third: Early) -> Handshake {
-        let mut ended = self.settled();
-        ended.early = Some(third);
+    /// The handshake, which this segment of the client's ended. It is settled by that, where it lies: this is how most end, and to copy
+    /// what was just written takes longer than all else here.
+    pub(super) fn established(&mut self, third: Early) -> Handshake {
+        self.settle();
+        let is_trusted = !self.skewed && !self.deaf && !self.answer_missed;
+        let before = self.early.replace(third);
         if third.what == What::Data {
-            ended.flags.set(Flag::AckWithData);
+            self.flags.set(Flag::AckWithData);
         }
-        let asked = if ended.answers.count() == 0 { &ended.syns } else { &ended.answers };
+        let asked = if self.answers.count() == 0 { &self.syns } else { &self.answers };
         // The SYN's own time stamp says nothing of an ACK's echo of the server's.
-        let which = asked.answered(third.echo.filter(|_| ended.answers.count() > 0));
-        let is_doubtful = ended.answers.count() > 0 && ended.doubtful && !asked.is_named(third.echo);
+        let which = asked.answered(third.echo.filter(|_| self.answers.count() > 0));
+        let is_doubtful = self.answers.count() > 0 && self.doubtful && !asked.is_named(third.echo);
         // Once it has the SYN's data, the server may speak first: unseen, that may be what the client acknowledges.
-        let may_be_later = ended.answers.count() == 0 && ended.has_syn_data();
-        let may_be_missed = ended.may_have_missed(third.echo);
+        let may_be_later = self.answers.count() == 0 && self.has_syn_data();
+        let may_be_missed = self.may_have_missed(third.echo);
         let half = match asked.since(which, third.at) {
             _ if may_be_missed => Half::Unknown,
-            _ if ended.server_heard && ended.answers.count() == 0 => Half::Unknown,
+            _ if self.server_heard && self.answers.count() == 0 => Half::Unknown,
             _ if third.what != What::Ack && is_doubtful => Half::Unknown,
-            Half::AtMost(_) if ended.uncaused && is_doubtful => Half::Unknown,
+            Half::AtMost(_) if self.uncaused && is_doubtful => Half::Unknown,
             Half::Unknown => asked.at_most(which, third.at),
             _ if third.what != What::Ack || may_be_later => asked.at_most(which, third.at),
             half => half,
         };
         match which {
-            Which::Unseen => ended.answer_missed = true,
+            Which::Unseen => self.answer_missed = true,
             // A pure ACK has had nothing of the server's but SYN/ACKs: what it names is one.
-            Which::Later if third.what == What::Ack => ended.note_uncaused(third.at),
+            Which::Later if third.what == What::Ack => self.note_uncaused(third.at),
             _ => {}
         }
-        if ended.answers.count() == 0 {
-            let total = if ended.skewed || ended.uncaused { Half::Unknown } else { half };
-            return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
+        if self.answers.count() == 0 {
+            let total = if self.skewed || self.uncaused { Half::Unknown } else { half };
+            return Handshake { total, ..self.handshake(Ending::Established, Half::Unknown) };
         }
         if self.answers.last().is_some_and(|last| third.at < last) {
             // An ACK stamped before its SYN/ACK. Where it passed before it as well, one direction reaches the probe
             // late: the halves are wrong by that, each the other way, and their sum is not.
-            ended.skewed = true;
-            let passed_before =
-                self.early.is_some_and(|early| (early.at, early.what) == (third.at, third.what));
+            self.skewed = true;
+            let passed_before = before.is_some_and(|early| (early.at, early.what) == (third.at, third.what));
             if !passed_before {
-                ended.flags.set(Flag::ClockStepped);
+                self.flags.set(Flag::ClockStepped);
             }
             // If its echo names another SYN/ACK, that one may be the answer to another SYN; or the SYN/ACK names one that
             // was not heard.
-            let is_trusted = !self.skewed && !self.deaf && !self.answer_missed;
             let is_whole = passed_before && third.what == What::Ack && which == Which::Newest && is_trusted;
             let total =
                 if is_whole { self.syns.since(self.syns.answered(None), third.at) } else { Half::Unknown };
-            return Handshake { total, ..ended.handshake(Ending::Established, Half::Unknown) };
+            return Handshake { total, ..self.handshake(Ending::Established, Half::Unknown) };
         }
-        ended.handshake(Ending::Established, half)
+        self.handshake(Ending::Established, half)
     }
 }
