@@ -1,6 +1,6 @@
 //! What is known of a handshake that is over.
 
-use super::super::{Ending, Flag, Handshake, Segment};
+use super::super::{Ending, Flag, FlowHash, Handshake, Segment};
 use super::asked::TIMEOUT;
 use super::missed::UNSEEN_DATA;
 use super::progress::{Progress, data};
@@ -44,6 +44,11 @@ pub(super) struct Packed([u64; 4]);
 impl Packed {
     pub(super) const fn whose(&self) -> u64 {
         self.0[0]
+    }
+
+    /// The upper half of whose it is.
+    pub(super) const fn flow(&self) -> FlowHash {
+        FlowHash((self.whose() >> 32) as u32)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::unit::Nanos;
 /// Handshakes that are over: kept for a while, so that what comes late is not taken for another. Where there is no room,
 /// one more takes the place of the one that has been there for longest.
 ///
-/// Seven whose hashes fall together are a set, and there are twice as many sets as would hold all: of those that are kept
+/// Seven whose hashes fall together are a set, and in the end there are twice as many sets as would hold all: of those that are kept
 /// at most 4 fall into one at the mean, so one in nine finds its own full at most (Poisson), and goes to another. Where that
 /// is full too, the oldest of its own is forgotten before its time: one in eighty at most, and where there is room for a power of
 /// two, so that two fall into a set, one in 50,000.
@@ -23,6 +23,8 @@ pub(super) struct Over {
     /// One after the other as they ended, not by their sets: so each is written next to the last, and neither the cache
     /// nor what translates addresses is asked for a line that lies anywhere.
     ended: Vec<Packed>,
+    /// So many sets there are in the end.
+    most: usize,
     /// A power of two.
     room: u32,
     /// The number of the next.
@@ -31,6 +33,11 @@ pub(super) struct Over {
     /// than all else.
     seed: FlowSeed,
 }
+
+/// Sets, to begin with. They become twice as many when there are so many to each: while few are over, what is looked at for each SYN is as
+/// small as can be. No fuller than those where there is room for a power of two.
+const FEWEST: usize = 1 << 10;
+const EACH: usize = 2;
 
 /// In the byte to spare of a set of which some went elsewhere.
 const ELSEWHERE: u8 = 1;
@@ -46,12 +53,14 @@ impl Over {
     /// Room for so many at least.
     pub(super) fn new(handshakes: usize) -> Self {
         let room = handshakes.clamp(1, 1 << 28).next_power_of_two();
-        let sets = (2 * handshakes.min(1 << 28)).div_ceil(WAYS).max(1).next_power_of_two();
+        let most = (2 * handshakes.min(1 << 28)).div_ceil(WAYS).max(1).next_power_of_two();
+        let (sets, numbers) = empty(FEWEST.min(most));
         Self {
-            sets: vec![Tags::default(); sets].into_boxed_slice(),
-            // What is not used of either takes no memory: it is not touched.
-            numbers: vec![[0; WAYS + 1]; sets].into_boxed_slice(),
+            sets,
+            numbers,
+            // What is not used takes no memory: it is not touched.
             ended: Vec::with_capacity(room),
+            most,
             room: room as u32,
             next: 0,
             seed: FlowSeed::random(),
@@ -122,20 +131,10 @@ impl Over {
     /// One more, which must not be there yet.
     pub(super) fn keep(&mut self, flow: FlowHash, over: &Progress, told: &Handshake, touched: Nanos) {
         let packed = Ended::of(over, told, touched).packed(self.whose(flow, &over.client, &over.server));
-        let own = self.own(flow);
-        let Past { set, way } = self.free(own).unwrap_or_else(|| {
-            let elsewhere = self.free(self.other(flow));
-            if elsewhere.is_some() {
-                self.sets[own].set_spare(ELSEWHERE);
-                self.numbers[own][WAYS] = self.next;
-            }
-            elsewhere.unwrap_or_else(|| self.oldest(own))
-        });
-        if self.sets[own].spare() == ELSEWHERE && self.is_past(self.numbers[own][WAYS]) {
-            self.sets[own].set_spare(0);
+        if self.ended.len() >= EACH * self.sets.len() && self.sets.len() < self.most {
+            self.grow();
         }
-        self.sets[set].set(way, tag(flow));
-        self.numbers[set][way] = self.next;
+        self.enter(flow, self.next);
         let place = self.place(self.next);
         match self.ended.get_mut(place) {
             Some(oldest) => *oldest = packed,
@@ -144,9 +143,47 @@ impl Over {
         self.next = self.next.wrapping_add(1);
     }
 
+    /// Makes the one of this number known by its flow.
+    fn enter(&mut self, flow: FlowHash, number: u32) {
+        let own = self.own(flow);
+        let Past { set, way } = self.free(own).unwrap_or_else(|| {
+            let elsewhere = self.free(self.other(flow));
+            if elsewhere.is_some() {
+                self.sets[own].set_spare(ELSEWHERE);
+                self.numbers[own][WAYS] = number;
+            }
+            elsewhere.unwrap_or_else(|| self.oldest(own))
+        });
+        if self.sets[own].spare() == ELSEWHERE && self.is_past(self.numbers[own][WAYS]) {
+            self.sets[own].set_spare(0);
+        }
+        self.sets[set].set(way, tag(flow));
+        self.numbers[set][way] = number;
+    }
+
+    /// Twice as many sets. None of those that they know has been overwritten yet: there is room for more.
+    #[cold]
+    fn grow(&mut self) {
+        let grown = empty(2 * self.sets.len());
+        let sets = std::mem::replace(&mut self.sets, grown.0);
+        let numbers = std::mem::replace(&mut self.numbers, grown.1);
+        for (tags, numbers) in sets.iter().zip(&numbers) {
+            for way in (0..WAYS).filter(|way| tags.at(*way) != FREE) {
+                let flow = self.ended[self.place(numbers[way])].flow();
+                self.enter(flow, numbers[way]);
+            }
+        }
+    }
+
     pub(super) fn forget(&mut self, place: Past) {
         self.sets[place.set].set(place.way, FREE);
     }
+}
+
+/// So many sets, of which nothing is known.
+fn empty(sets: usize) -> (Box<[Tags]>, Box<[[u32; WAYS + 1]]>) {
+    // What is not used of the numbers takes no memory: it is not touched.
+    (vec![Tags::default(); sets].into_boxed_slice(), vec![[0; WAYS + 1]; sets].into_boxed_slice())
 }
 
 #[cfg(test)]
@@ -194,6 +231,19 @@ mod tests {
                 assert!((handshakes..handshakes + ROOM).all(|number| find(number).is_none()));
                 assert!((0..handshakes - ROOM).all(|number| find(number).is_none()));
             }
+        }
+    }
+
+    #[test]
+    fn all_are_known_while_there_are_few() {
+        let seed = FlowSeed::random();
+        for handshakes in [1, 2_048, 2_049, 4_097, 8_193] {
+            let over = filled(1 << 17, handshakes, &seed);
+            let is_known =
+                |number| over.find(seed.of(&client(number), &SERVER), &SERVER, &client(number)).is_some();
+            // Of 8,193 one would be lost in 50,000.
+            let known = (0..handshakes).filter(|number| is_known(*number)).count();
+            assert!(known as u32 + 1 >= handshakes, "{known} of {handshakes}");
         }
     }
 

@@ -53,9 +53,13 @@ impl Tags {
         self.0 = self.0 & !(0xff << (8 * way)) | (tag as u64) << (8 * way);
     }
 
+    pub(super) const fn at(self, way: usize) -> u8 {
+        (self.0 >> (8 * way)) as u8
+    }
+
     #[inline]
     pub(super) const fn spare(self) -> u8 {
-        (self.0 >> 56) as u8
+        self.at(WAYS)
     }
 
     pub(super) const fn set_spare(&mut self, spare: u8) {
@@ -75,6 +79,7 @@ mod tests {
             word.set_spare(spare);
             tags.into_iter().enumerate().for_each(|(way, tag)| word.set(way, tag));
             prop_assert_eq!(word.spare(), spare);
+            prop_assert!((0..WAYS).all(|way| word.at(way) == tags[way]));
             for sought in tags.into_iter().chain([sought]) {
                 prop_assert_eq!(word.has(sought), tags.contains(&sought));
                 prop_assert_eq!(word.first(sought), tags.iter().position(|tag| *tag == sought));
