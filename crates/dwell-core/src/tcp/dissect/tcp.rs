@@ -33,7 +33,12 @@ pub(super) fn segment(at: Nanos, ends: &Carried, rest: Rest<'_>) -> Result<Segme
 /// The options of a header of this length, as far as they were captured.
 #[inline]
 fn options(bytes: &[u8], header: usize) -> Options {
-    match bytes.get(20..header) {
+    let list = match bytes.get(20..header) {
+        // Nearly all SYNs' begin with the size of the largest segment (RFC 9293, 3.7.1), of which nothing is wanted.
+        Some([2, 4, _, _, list @ ..]) => Some(list),
+        list => list,
+    };
+    match list {
         Some([]) => Options::default(),
         // As nearly all segments have them once a connection is open (RFC 7323, appendix A).
         Some([1, 1, 8, 10, a, b, c, d, e, f, g, h]) => {

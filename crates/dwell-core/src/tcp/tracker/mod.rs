@@ -248,20 +248,23 @@ impl Tracker {
 
     /// Begun by a SYN: the first, unless one of its flow has been forgotten.
     fn opened(&self, flow: FlowHash, syn: &Segment) -> Progress {
-        self.unless_forgotten(flow, Progress::opened(syn))
+        let mut opened = Progress::opened(syn);
+        self.note_forgotten(flow, &mut opened);
+        opened
     }
 
     /// Begun by a SYN/ACK, whose SYN did not pass or has been forgotten.
     fn stray(&self, flow: FlowHash, answer: &Segment) -> Progress {
-        self.unless_forgotten(flow, Progress::stray(answer))
+        let mut stray = Progress::stray(answer);
+        self.note_forgotten(flow, &mut stray);
+        stray
     }
 
-    fn unless_forgotten(&self, flow: FlowHash, mut begun: Progress) -> Progress {
+    fn note_forgotten(&self, flow: FlowHash, begun: &mut Progress) {
         if self.forgotten.has(flow, begun.isn_client, begun.begun()) {
             begun.syns.note_forgotten();
             begun.answer_forgotten = self.forgotten.has_answered(flow, begun.isn_client, begun.begun());
         }
-        begun
     }
 
     fn give_up(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {

@@ -16,8 +16,8 @@ impl Tracker {
         take: &mut dyn FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            let opened = (self.opened(flow, syn), Class::Unanswered);
-            self.begin(flow, syn, Ended::has_syn, opened, take);
+            let opened = self.opened(flow, syn);
+            self.begin(flow, syn, Ended::has_syn, opened, Class::Unanswered, take);
             return;
         };
         let class = self.table.class(place);
@@ -82,8 +82,8 @@ impl Tracker {
         take: &mut dyn FnMut(Handshake),
     ) {
         let Some(place) = place else {
-            let stray = (self.stray(flow, answer), Class::Stray);
-            let is_stray = self.begin(flow, answer, Ended::has_answer, stray, take);
+            let stray = self.stray(flow, answer);
+            let is_stray = self.begin(flow, answer, Ended::has_answer, stray, Class::Stray, take);
             self.counts.stray_syn_acks += u64::from(is_stray);
             return;
         };
@@ -204,7 +204,8 @@ impl Tracker {
         flow: FlowHash,
         segment: &Segment,
         is_of: impl Fn(&Ended, &Segment) -> bool,
-        (mut begun, class): (Progress, Class),
+        mut begun: Progress,
+        class: Class,
         take: &mut dyn FnMut(Handshake),
     ) -> bool {
         if let Some((past, ended)) = self.over.find(flow, &segment.from, &segment.to) {
