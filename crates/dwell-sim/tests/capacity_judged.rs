@@ -437,6 +437,17 @@ fn where_too_little_came_to_show_that_traffic_keeps_time_there_is_a_bound() {
     assert!(judged.len() == 2 && judged.iter().all(|one| one.holds && !one.value), "{judged:?}");
 }
 
+/// Behind a NIC that gathers packets no gap of a long train is a link's: only a slower one tells whether others that keep time are in all of the
+/// first. 7 to 26 % too little was told without a warning; and of a link whose pace was right there is a value.
+#[test]
+fn a_slower_train_tells_whether_traffic_that_keeps_time_is_in_all_gaps_that_a_nic_made() {
+    let throttled = judge_drawn([7_487, 3_434, 7_652].into_iter(), DEEP, "throttle");
+    assert!(throttled.len() == 3 && throttled.iter().all(|one| one.holds && !one.value), "{throttled:?}");
+    let mut right = judge_drawn([7_132, 7_196].into_iter(), DEEP, "throttle");
+    right.extend(judge_drawn([7_117, 7_253].into_iter(), DEEP, "adaptive"));
+    assert!(right.len() == 4 && right.iter().all(|one| one.holds && one.value), "{right:?}");
+}
+
 /// Sizes of which others' packets are in all agree by chance on what is 41 % too little; the trains that follow a long one that fell have the
 /// line of the link itself.
 #[test]

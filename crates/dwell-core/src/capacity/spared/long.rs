@@ -8,8 +8,8 @@ use crate::bucket::{At, Bucket};
 use crate::limit::Limit;
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stats::Estimate;
-use crate::stream::{occupied, passed, spacing};
-use crate::train::{Departure, Fleet, Observation};
+use crate::stream::{occupied, passed, spacing, stream};
+use crate::train::{Departure, Fleet, Observation, Train};
 use crate::unit::{Bytes, Nanos};
 
 /// The long train takes so much of the narrow link's time, for it is in the way of others; but it has so many packets at the least, and
@@ -28,6 +28,9 @@ const OVER: Nanos = Nanos::from_millis(4_800);
 /// One packet in so many is much to lose.
 const MUCH: usize = 20;
 
+/// The line of two trains begins where a link's does that is within so much of the pace found.
+const THERE: f64 = 0.05;
+
 /// What long trains showed.
 #[derive(Clone, Debug)]
 pub(super) struct Long {
@@ -40,17 +43,53 @@ pub(super) struct Long {
     gap: f64,
     size: Bytes,
     whole: Option<Whole>,
+    /// Whether a NIC gathers packets.
+    is_gathered: bool,
+    /// Of the last train of all, a slower one, where one was sent: how far apart, and how it came.
+    slower: Option<(f64, Option<Whole>)>,
 }
 
 impl Long {
     pub(super) fn see(&mut self, observation: &Observation) {
         let passed = passed(observation);
+        let whole = |gap| Whole::of(&passed, gap, self.size, self.is_gathered);
+        if let Some((gap, slower)) = &mut self.slower {
+            *slower = whole(*gap);
+            return;
+        }
         if self.sent == 0 {
-            self.whole = Whole::of(&passed, self.gap, self.size);
+            self.whole = whole(self.gap);
         }
         self.sent += observation.fates.len();
         self.lost += observation.fates.len() - passed.len();
         self.bucket.see(&passed);
+    }
+
+    /// The next train, and how long to wait before it; `None`: there is nothing more to ask.
+    fn next(&mut self) -> Option<(Train, Nanos)> {
+        if self.slower.is_some() {
+            return None;
+        }
+        self.bucket.next(self.size).or_else(|| self.slower())
+    }
+
+    /// A slower train, where the gaps of the first were a NIC's, so that only how much slower a slower one comes says whether others are
+    /// in all of these.
+    fn slower(&mut self) -> Option<(Train, Nanos)> {
+        let whole = self
+            .whole
+            .filter(|whole| self.is_gathered && whole.is_held_up && whole.between == Between::Even)?;
+        let gap = whole.further(self.gap).filter(|_| self.lost == 0)?;
+        self.slower = Some((gap, None));
+        Some((stream(self.size, Nanos::from_f64(gap), self.packets), Nanos::ZERO))
+    }
+
+    /// Whether the line of both trains begins at the link whose pace the first one had.
+    fn begins_there(&self) -> bool {
+        let slower = self.slower.and_then(|(_, slower)| slower);
+        self.whole
+            .zip(slower)
+            .is_some_and(|(first, slower)| (first.own(&slower) / self.gap - 1.0).abs() < THERE)
     }
 }
 
@@ -68,11 +107,20 @@ impl SparedRuns {
                 return Fleet::new();
             }
             let bucket = Bucket::new(At::Pace, gap, packets);
-            self.long = Some(Long { bucket, packets, sent: 0, lost: 0, gap, size, whole: None });
+            let is_gathered = self.ears.is_some();
+            self.long = Some(Long {
+                bucket,
+                packets,
+                sent: 0,
+                lost: 0,
+                gap,
+                size,
+                whole: None,
+                is_gathered,
+                slower: None,
+            });
         }
-        let Some((train, drained)) = self.long.as_mut().and_then(|long| long.bucket.next(size)) else {
-            return Fleet::new();
-        };
+        let Some((train, drained)) = self.long.as_mut().and_then(Long::next) else { return Fleet::new() };
         let gone = self.span.map_or(Nanos::ZERO, |(first, last)| last - first);
         let pause = FILLING.min(OVER - gone - train.lasts()).max(self.config.pause * 2).max(drained);
         vec![Departure { pause, train }]
@@ -100,7 +148,7 @@ impl SparedRuns {
 
     /// The bucket's figures, and the verdict.
     pub(super) fn judged(&self, report: Report) -> Report {
-        let Some(Long { bucket, packets, sent: all, lost, whole, .. }) =
+        let Some(long @ Long { bucket, packets, sent: all, lost, whole, .. }) =
             self.long.as_ref().filter(|long| long.sent > 0)
         else {
             let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
@@ -169,9 +217,9 @@ impl SparedRuns {
         // Of what was lost nobody can say how evenly it would have come, where too little came to show it. Gaps that a NIC made prove neither
         // that others come at random nor that they left some alone; a link's own gaps do.
         let is_doubted = *lost > 0 && !self.sure();
-        let is_gathered = self.ears.is_some();
+        let is_gathered = long.is_gathered;
         let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
-            (true, Between::Even) => true,
+            (true, Between::Even) => !long.begins_there(),
             (true, Between::Unknown) => *lost > 0,
             (true, Between::Uneven) => is_doubted && is_gathered,
             (false, _) => is_doubted && is_gathered && lost * MUCH > *all,
