@@ -74,7 +74,7 @@ impl Long {
     }
 
     /// A slower train, where the gaps of the first were a NIC's, so that only how much slower a slower one comes says whether others are
-    /// in all of these.
+    /// in all of these. What still waits then does no harm: it keeps the link from resting.
     fn slower(&mut self) -> Option<(Train, Nanos)> {
         let whole = self
             .whole

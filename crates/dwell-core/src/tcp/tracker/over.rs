@@ -241,7 +241,7 @@ mod tests {
             let over = filled(1 << 17, handshakes, &seed);
             let is_known =
                 |number| over.find(seed.of(&client(number), &SERVER), &SERVER, &client(number)).is_some();
-            // Of 8,193 one would be lost in 50,000.
+            // Whose two sets are full is forgotten: of 18 million, in 1,500 such runs of 4,097 and of 8,193, none was.
             let known = (0..handshakes).filter(|number| is_known(*number)).count();
             assert!(known as u32 + 1 >= handshakes, "{known} of {handshakes}");
         }
