@@ -215,14 +215,16 @@ impl SparedRuns {
         };
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
         // Of what was lost nobody can say how evenly it would have come, where too little came to show it. Gaps that a NIC made prove neither
-        // that others come at random nor that they left some alone; a link's own gaps do.
-        let is_doubted = *lost > 0 && !self.sure();
-        let is_gathered = long.is_gathered;
+        // that others come at random nor that they left some alone; a link's own gaps do. They may be a NIC's that was not heard where few
+        // sizes agree as closely as packets do that got through untouched.
+        let is_vague = if long.is_gathered { *lost > 0 && !self.sure() } else { !self.is_close() };
         let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
             (true, Between::Even) => !long.begins_there(),
             (true, Between::Unknown) => *lost > 0,
-            (true, Between::Uneven) => is_doubted && is_gathered,
-            (false, _) => is_doubted && is_gathered && lost * MUCH > *all,
+            (true, Between::Uneven) => is_vague,
+            (false, between) => {
+                is_vague && lost * MUCH > *all && (long.is_gathered || between == Between::Unknown)
+            }
         };
         // Small packets that agree get through where larger ones do not, unless what came through tells of a faster link than they do.
         let are_all_parted = || bucket.is_of_a_faster_link() || !self.are_small_spared();

@@ -3,7 +3,7 @@
 use super::runs::{LUMPY, lump, pace};
 use super::strain::{SLOWER, Strained};
 use super::train::Seen;
-use super::verdict::{AGREEING, SPILL, SURE};
+use super::verdict::{AGREEING, MOST, SPILL, SURE};
 use super::{LARGE, SIZES, SparedRuns};
 use crate::stats::chance::exponential;
 use crate::stream::{occupied, spacing, stream};
@@ -107,7 +107,7 @@ impl SparedRuns {
         let (middle, reach) = (crowd.slope.value, SURE * crowd.slope.value);
         let of_one =
             |size| self.crowd(&[size], without).is_some_and(|one| (one.slope.value - middle).abs() < reach);
-        crowd.share > 0.5
+        crowd.share > MOST
             && crowd.slope.half_width() < reach
             && sizes.len() > 1
             && sizes.iter().all(|size| of_one(*size))

@@ -14,8 +14,9 @@ use crate::unit::{BitRate, Bytes};
 /// Of what a link makes packets' times shrink by from one size to the next, so much at least must show.
 const SHRINKS: f64 = 0.4;
 
-/// Weight of a crowd that leaves no doubt.
+/// Weight of a crowd that leaves no doubt, and of one that most runs are in.
 const CLEAR: f64 = 0.1;
+pub(super) const MOST: f64 = 0.5;
 
 /// Half width of an interval, and what the sizes differ by, as shares, that are small enough to stop.
 pub(super) const SURE: f64 = 0.006;
@@ -72,6 +73,15 @@ impl SparedRuns {
         (alone, agree)
     }
 
+    /// Whether most sizes agree as closely as those do of which packets got through untouched.
+    pub(super) fn is_close(&self) -> bool {
+        let (sizes, without) = self.basis();
+        let sizes = self.spared(&sizes, without).unwrap_or(sizes);
+        let Some(all) = self.crowd(&sizes, without) else { return false };
+        let (alone, _) = self.agreement(&sizes, without);
+        2 * alone.iter().filter(|one| (*one / all.slope.value - 1.0).abs() < SURE).count() > sizes.len()
+    }
+
     /// The sizes that agree on the fastest rate that as many as make an answer agree on, where others, larger ones, say a slower one: others'
     /// packets are in all of those, and none comes before its time.
     fn spared(&self, sizes: &[Bytes], without: f64) -> Option<Vec<Bytes>> {
@@ -86,13 +96,15 @@ impl SparedRuns {
         };
         let faster = alone.iter().map(|(_, slope)| *slope).filter(|slope| *slope < all * (1.0 - AGREE));
         let fastest = faster.filter(|slope| agreeing(*slope).len() >= AGREEING).reduce(f64::min)?;
-        Some(agreeing(fastest))
+        // Where the largest are among them others' packets are no more in larger ones.
+        Some(agreeing(fastest)).filter(|agreeing| agreeing.first() != sizes.first())
     }
 
-    /// Whether small packets got through where larger ones did not.
+    /// Whether small packets got through where larger ones did not, most of their runs.
     pub(super) fn are_small_spared(&self) -> bool {
         let (sizes, without) = self.basis();
-        self.spared(&sizes, without).is_some()
+        let crowd = self.spared(&sizes, without).and_then(|spared| self.crowd(&spared, without));
+        crowd.is_some_and(|crowd| crowd.share > MOST)
     }
 
     /// The sizes that tell of the link, and how many bits of each train are left out.
