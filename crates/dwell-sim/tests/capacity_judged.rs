@@ -449,13 +449,13 @@ fn a_slower_train_tells_whether_traffic_that_keeps_time_is_in_all_gaps_that_a_ni
 }
 
 /// A NIC whose period is about a packet's time makes a long train's gaps as short as they were sent, and is not heard. Few sizes agree as closely
-/// then as they do of a link; 24 and 42 % too little was told without a warning.
+/// then as they do of a link, or no gap is as long as it was sent; 24 to 42 % too little was told without a warning.
 #[test]
 fn where_few_sizes_agree_closely_gaps_may_be_of_a_nic_that_was_not_heard() {
-    let mut judged = judge_drawn([9_474, 2_046].into_iter(), 64, "throttle");
+    let mut judged = judge_drawn([9_474, 2_046, 11_133].into_iter(), 64, "throttle");
     judged.extend(judge_drawn([9_474].into_iter(), DEEP, "throttle"));
     judged.extend(judge_drawn([2_374].into_iter(), DEEP, "adaptive"));
-    assert!(judged.len() == 4 && judged.iter().all(|one| one.holds && !one.value), "{judged:?}");
+    assert!(judged.len() == 5 && judged.iter().all(|one| one.holds && !one.value), "{judged:?}");
     // Half of what a long train has may be lost, and most sizes agree.
     let right = judge_drawn([9_011, 9_188, 9_345, 9_463].into_iter(), 64, "");
     assert!(right.len() == 4 && right.iter().all(|one| one.holds && one.value), "{right:?}");

@@ -216,15 +216,21 @@ impl SparedRuns {
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
         // Of what was lost nobody can say how evenly it would have come, where too little came to show it. Gaps that a NIC made prove neither
         // that others come at random nor that they left some alone; a link's own gaps do. They may be a NIC's that was not heard where few
-        // sizes agree as closely as packets do that got through untouched.
-        let is_vague = if long.is_gathered { *lost > 0 && !self.sure() } else { !self.is_close() };
+        // sizes agree as closely as packets do that got through untouched, or where none is as it was sent and runs do not agree so closely. Where
+        // sizes do not agree at all a warning says so, and the train was sent faster than most of them say.
+        let is_vague = match long.is_gathered {
+            true => *lost > 0 && !self.sure(),
+            false => !self.is_doubted() && !self.is_close(),
+        };
         let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
             (true, Between::Even) => !long.begins_there(),
             (true, Between::Unknown) => *lost > 0,
             (true, Between::Uneven) => is_vague,
-            (false, between) => {
-                is_vague && lost * MUCH > *all && (long.is_gathered || between == Between::Unknown)
+            (false, _) if lost * MUCH <= *all => false,
+            (false, Between::Unknown) => {
+                is_vague || !whole.has_untouched && !self.is_doubted() && !self.is_narrow()
             }
+            (false, _) => is_vague && long.is_gathered,
         };
         // Small packets that agree get through where larger ones do not, unless what came through tells of a faster link than they do.
         let are_all_parted = || bucket.is_of_a_faster_link() || !self.are_small_spared();

@@ -73,10 +73,21 @@ impl SparedRuns {
         (alone, agree)
     }
 
-    /// Whether most sizes agree as closely as those do of which packets got through untouched.
-    pub(super) fn is_close(&self) -> bool {
+    /// The sizes that the answer is of, and how many bits of each train are left out.
+    fn answering(&self) -> (Vec<Bytes>, f64) {
         let (sizes, without) = self.basis();
-        let sizes = self.spared(&sizes, without).unwrap_or(sizes);
+        (self.spared(&sizes, without).unwrap_or(sizes), without)
+    }
+
+    /// Whether the runs agree as closely as those do of packets that got through untouched.
+    pub(super) fn is_narrow(&self) -> bool {
+        let (sizes, without) = self.answering();
+        self.crowd(&sizes, without).is_some_and(|all| all.slope.half_width() < SURE * all.slope.value)
+    }
+
+    /// Whether most sizes do, each by itself.
+    pub(super) fn is_close(&self) -> bool {
+        let (sizes, without) = self.answering();
         let Some(all) = self.crowd(&sizes, without) else { return false };
         let (alone, _) = self.agreement(&sizes, without);
         2 * alone.iter().filter(|one| (*one / all.slope.value - 1.0).abs() < SURE).count() > sizes.len()
@@ -173,10 +184,7 @@ impl SparedRuns {
         let captured = self.trains.iter().all(|train| train.vantage == Vantage::Capture);
         let stamps = if captured { Vantage::Capture } else { Vantage::Application };
         let mut report = Report::new(Self::NAME, stamps);
-        let (mut sizes, without) = self.basis();
-        if let Some(spared) = self.spared(&sizes, without) {
-            sizes = spared;
-        }
+        let (sizes, without) = self.answering();
         let Some(found) = self.crowd(&sizes, without) else {
             let why = if self.trains.is_empty() {
                 "no train came through"

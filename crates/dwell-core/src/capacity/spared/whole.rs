@@ -44,6 +44,8 @@ pub(super) struct Whole {
     pub(super) is_held_up: bool,
     /// What came between its packets.
     pub(super) between: Between,
+    /// As large a share of gaps as others leave alone is as long as they were sent: no longer, and no shorter either.
+    pub(super) has_untouched: bool,
 }
 
 /// What came between a train's packets, stretch by stretch.
@@ -78,13 +80,18 @@ impl Whole {
             })
             .collect();
         // Where one was lost the gap is of another's making, and where the sender was late what waited is gone.
-        let is_short = |two: &&[Passed]| {
-            let next = two[1].number == two[0].number + 1;
-            let in_time = two[1].sent - two[0].sent <= gap * (1.0 + SLOWER);
-            next && in_time && two[1].came - two[0].came <= sent(&two[0], &two[1]) * (1.0 + SHORT)
+        let is_in_time = |two: &&[Passed]| {
+            two[1].number == two[0].number + 1 && two[1].sent - two[0].sent <= gap * (1.0 + SLOWER)
         };
-        let unparted = passed.windows(2).filter(is_short).count();
-        let is_parted = is_gathered || (unparted as f64) < UNPARTED * passed.len() as f64;
+        let unparted: Vec<f64> = passed
+            .windows(2)
+            .filter(is_in_time)
+            .map(|two| (two[1].came - two[0].came) / sent(&two[0], &two[1]))
+            .filter(|longer| *longer <= 1.0 + SHORT)
+            .collect();
+        let untouched = unparted.iter().filter(|longer| **longer >= 1.0 - SHORT).count();
+        let are_some = |gaps: usize| gaps as f64 >= UNPARTED * passed.len() as f64;
+        let is_parted = is_gathered || !are_some(unparted.len());
         // What was lost did not come either.
         let sent_each = sent(first, last) / (last.number - first.number).max(1) as f64;
         let slower = each / sent_each - 1.0;
@@ -108,6 +115,7 @@ impl Whole {
             came,
             is_held_up: slower > SLOWER && (is_parted || is_too_slow),
             between,
+            has_untouched: are_some(untouched),
         })
     }
 
