@@ -479,6 +479,15 @@ fn sizes_that_agree_by_chance_are_not_believed_where_long_trains_tell_of_a_faste
     assert!(judged.len() == 1 && judged[0].holds && !judged[0].value, "{judged:?}");
 }
 
+/// Small packets that wait behind a loaded link follow each other at its pace, and three sizes agree on that: half too much was told without a
+/// warning. And where they did get through as nobody else did, the figure is right, and says that others do not agree.
+#[test]
+fn that_small_packets_alone_agree_is_told() {
+    let behind = Case { mbps: 10.0, before: 4.0, behind: 1.5, after: 80, queue: 64, ..ALONE };
+    let judged = [judge(&behind, 0), judge(&behind, 1)];
+    assert!(judged.iter().all(|one| one.value && one.holds && one.warned), "{judged:?}");
+}
+
 /// Of paths drawn at random, `PATHS` of them, the first by `FROM`, with `QUEUE` KiB before the links with others:
 /// `cargo test -p dwell-sim --test capacity_judged -- drawn --ignored --nocapture`.
 #[test]

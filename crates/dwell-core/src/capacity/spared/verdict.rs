@@ -185,6 +185,10 @@ impl SparedRuns {
         let stamps = if captured { Vantage::Capture } else { Vantage::Application };
         let mut report = Report::new(Self::NAME, stamps);
         let (sizes, without) = self.answering();
+        let (of_all, _) = self.basis();
+        if sizes.len() < of_all.len() {
+            report.warnings.push(rates_told(&self.agreement(&of_all, without).0));
+        }
         let Some(found) = self.crowd(&sizes, without) else {
             let why = if self.trains.is_empty() {
                 "no train came through"
