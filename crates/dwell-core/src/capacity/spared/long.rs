@@ -120,9 +120,12 @@ impl SparedRuns {
                 slower: None,
             });
         }
-        let Some((train, drained)) = self.long.as_mut().and_then(Long::next) else { return Fleet::new() };
+        let Some(long) = &mut self.long else { return Fleet::new() };
+        let Some((train, drained)) = long.next() else { return Fleet::new() };
         let gone = self.span.map_or(Nanos::ZERO, |(first, last)| last - first);
-        let pause = FILLING.min(OVER - gone - train.lasts()).max(self.config.pause * 2).max(drained);
+        // No bucket has to fill before a slower train.
+        let filling = if long.slower.is_some() { Nanos::ZERO } else { FILLING };
+        let pause = filling.min(OVER - gone - train.lasts()).max(self.config.pause * 2).max(drained);
         vec![Departure { pause, train }]
     }
 
