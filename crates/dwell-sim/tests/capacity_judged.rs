@@ -480,12 +480,23 @@ fn sizes_that_agree_by_chance_are_not_believed_where_long_trains_tell_of_a_faste
 }
 
 /// Small packets that wait behind a loaded link follow each other at its pace, and three sizes agree on that: half too much was told without a
-/// warning. And where they did get through as nobody else did, the figure is right, and says that others do not agree.
+/// warning.
 #[test]
 fn that_small_packets_alone_agree_is_told() {
     let behind = Case { mbps: 10.0, before: 4.0, behind: 1.5, after: 80, queue: 64, ..ALONE };
     let judged = [judge(&behind, 0), judge(&behind, 1)];
     assert!(judged.iter().all(|one| one.value && one.holds && one.warned), "{judged:?}");
+}
+
+/// Behind a NIC that gathers packets, stretches from lump to lump tell that others come at random, though a few packets are lost: all that had a
+/// value before was a bound then.
+#[test]
+fn traffic_at_random_leaves_a_value_behind_a_nic_though_packets_are_lost() {
+    for (nic, narrow) in [(1, 20), (1, 50), (2, 20), (2, 50)] {
+        let case = Case { narrow, queue: 512, nic: NICS[nic], ..ALONE };
+        let judged = judge(&case, 0);
+        assert!(judged.value && judged.holds && judged.error.abs() < 0.01, "{case:?}: {judged:?}");
+    }
 }
 
 /// Of paths drawn at random, `PATHS` of them, the first by `FROM`, with `QUEUE` KiB before the links with others:

@@ -31,6 +31,15 @@ const MUCH: usize = 20;
 /// The line of two trains begins where a link's does that is within so much of the pace found.
 const THERE: f64 = 0.05;
 
+/// Why others' packets may be in all that was measured.
+const IN_STEP: &str = "a long train at that rate came slower, in each gap and as much everywhere: others' packets are in all of these, in step";
+const TORN: &str = "a long train at that rate came slower, in nearly each gap, and so much of it was lost that nothing says how evenly: others' packets may \
+                    be in all of these";
+const LOOSE: &str = "a long train at that rate came slower, in nearly each gap, and packets of different sizes agree on it less closely than a \
+                     link's would: others' packets may be in all of these";
+const LOST: &str = "of long trains at that rate many packets were lost, and packets of different sizes agree on it less closely than a link's \
+                    would: others' packets may be in all of these";
+
 /// What long trains showed.
 #[derive(Clone, Debug)]
 pub(super) struct Long {
@@ -129,6 +138,30 @@ impl SparedRuns {
         vec![Departure { pause, train }]
     }
 
+    /// Why others' packets may be in all gaps of a train that came like this.
+    fn shared(&self, long: &Long, whole: &Whole) -> Option<&'static str> {
+        // Where sizes do not agree at all a warning says so, and the train was sent faster than most of them say.
+        let is_loose = || !long.is_gathered && !self.is_doubted() && !self.is_close();
+        if whole.is_held_up {
+            return match whole.between {
+                Between::Even => (!long.begins_there()).then_some(IN_STEP),
+                // Of what was lost nobody can say how evenly it would have come, where too little came to show it.
+                Between::Unknown => (long.lost > 0).then_some(TORN),
+                Between::Uneven => is_loose().then_some(LOOSE),
+            };
+        }
+        // A link's own gaps prove that others left some alone, and a NIC's prove nothing. They may be those of one that was not heard where few
+        // sizes agree as closely as packets do that got through untouched, or where none is as it was sent and runs do not agree so closely.
+        let is_vague = || match (long.is_gathered, whole.between) {
+            (true, _) => !self.sure(),
+            (false, Between::Unknown) => {
+                is_loose() || !whole.has_untouched && !self.is_doubted() && !self.is_narrow()
+            }
+            (false, _) => false,
+        };
+        (long.lost * MUCH > long.sent && is_vague()).then_some(LOST)
+    }
+
     /// What packets may pass at, bits per second.
     fn rate(&self) -> Option<f64> {
         let found = match self.found().finding(Quantity::NarrowLinkCapacity) {
@@ -217,33 +250,11 @@ impl SparedRuns {
             (Limit::Link, format!("{sent} passed at one rate; {}", unseen(Bytes(size.0 * *packets as u64))))
         };
         let is_value = report.finding(Quantity::NarrowLinkCapacity).estimate().is_some();
-        // Of what was lost nobody can say how evenly it would have come, where too little came to show it. Gaps that a NIC made prove neither
-        // that others come at random nor that they left some alone; a link's own gaps do. They may be a NIC's that was not heard where few
-        // sizes agree as closely as packets do that got through untouched, or where none is as it was sent and runs do not agree so closely. Where
-        // sizes do not agree at all a warning says so, and the train was sent faster than most of them say.
-        let is_vague = match long.is_gathered {
-            true => *lost > 0 && !self.sure(),
-            false => !self.is_doubted() && !self.is_close(),
-        };
-        let is_in_all = |whole: &Whole| match (whole.is_held_up, whole.between) {
-            (true, Between::Even) => !long.begins_there(),
-            (true, Between::Unknown) => *lost > 0,
-            (true, Between::Uneven) => is_vague,
-            (false, _) if lost * MUCH <= *all => false,
-            (false, Between::Unknown) => {
-                is_vague || !whole.has_untouched && !self.is_doubted() && !self.is_narrow()
-            }
-            (false, _) => is_vague && long.is_gathered,
-        };
         // Small packets that agree get through where larger ones do not, unless what came through tells of a faster link than they do.
         let are_all_parted = || bucket.is_of_a_faster_link() || !self.are_small_spared();
-        if let Some(whole) = whole.filter(|whole| is_value && is_in_all(whole) && are_all_parted()) {
-            let why = if whole.is_held_up {
-                "a long train at that rate came slower, in each gap and as much everywhere, as far as its packets came: others' packets are in all \
-                 of these, in step"
-            } else {
-                "of long trains at that rate many packets were lost, and not all sizes agree on it: others' packets may be in all of these"
-            };
+        if let Some(whole) = whole.filter(|_| is_value && are_all_parted())
+            && let Some(why) = self.shared(long, &whole)
+        {
             return in_all(report, bits * 1e9 / whole.each, why);
         }
         let report = match whole.filter(|_| limit == Limit::Unstable) {

@@ -79,18 +79,17 @@ impl SparedRuns {
         (self.spared(&sizes, without).unwrap_or(sizes), without)
     }
 
-    /// Whether the runs agree as closely as those do of packets that got through untouched.
+    /// Whether all runs agree as closely as those do of packets that got through untouched.
     pub(super) fn is_narrow(&self) -> bool {
         let (sizes, without) = self.answering();
         self.crowd(&sizes, without).is_some_and(|all| all.slope.half_width() < SURE * all.slope.value)
     }
 
-    /// Whether most sizes do, each by itself.
+    /// Whether most sizes agree so closely, each by itself.
     pub(super) fn is_close(&self) -> bool {
         let (sizes, without) = self.answering();
-        let Some(all) = self.crowd(&sizes, without) else { return false };
         let (alone, _) = self.agreement(&sizes, without);
-        2 * alone.iter().filter(|one| (*one / all.slope.value - 1.0).abs() < SURE).count() > sizes.len()
+        self.crowd(&sizes, without).is_some_and(|all| 2 * near(&alone, all.slope.value) > sizes.len())
     }
 
     /// The sizes that agree on the fastest rate that as many as make an answer agree on, where others, larger ones, say a slower one: others'
@@ -251,8 +250,7 @@ impl SparedRuns {
             if !floor || alone.iter().any(|one| *one < slope.value * (1.0 - AGREE)) {
                 slope.high = alone.iter().copied().fold(slope.high, f64::max);
             }
-            let at_floor = alone.iter().filter(|one| (*one / slope.value - 1.0).abs() < SURE).count();
-            if floor && at_floor < 2 {
+            if floor && near(&alone, slope.value) < 2 {
                 return no_less(report, &slope);
             }
         }
@@ -264,6 +262,11 @@ impl SparedRuns {
         }
         narrow_link(report, slope)
     }
+}
+
+/// How many of these are as close to the slope as packets are that got through untouched.
+fn near(slopes: &[f64], slope: f64) -> usize {
+    slopes.iter().filter(|one| (*one / slope - 1.0).abs() < SURE).count()
 }
 
 /// That sizes do not agree, which would each say so by themselves.

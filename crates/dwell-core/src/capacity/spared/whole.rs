@@ -240,6 +240,22 @@ mod tests {
     }
 
     #[test]
+    fn a_period_is_no_gap_that_nobody_touched() {
+        // Of a link, where one packet in three waits behind another of its size.
+        assert!(came(|number| if number % 3 == 0 { GAP } else { 0.0 }).has_untouched);
+        // The same handed on whenever a period ends that is a little shorter than a gap: as short as they were sent, and none as long.
+        let period = 0.955 * GAP;
+        let passed: Vec<Passed> = (0..200)
+            .map(|number| {
+                let sent = GAP * number as f64;
+                Passed { number, sent, came: (sent * 1.3 / period).ceil() * period }
+            })
+            .collect();
+        let whole = Whole::of(&passed, GAP, SIZE, false).unwrap();
+        assert!(!whole.has_untouched && !whole.is_held_up, "{whole:?}");
+    }
+
+    #[test]
     fn others_that_keep_time_are_told_from_those_that_come_at_random() {
         // A fifth of the link: of small packets three or four in each gap; or as many at random; or nobody.
         let small = 7e3;
