@@ -98,11 +98,16 @@ fn judge(case: &Case, seed: u64) -> Judged {
     let report = method.report();
     let finding = report.finding(Quantity::NarrowLinkCapacity);
     let truth = case.mbps * 1e6;
-    let estimate = match &finding {
-        Finding::Value { value, .. } => *value,
-        Finding::Bound { bound, side: Side::Lower, .. } => *bound,
-        _ => 0.0,
+    let (estimate, least) = match &finding {
+        Finding::Value { value, low, .. } => (*value, Some(*low)),
+        Finding::Bound { bound, side: Side::Lower, .. } => (*bound, Some(*bound)),
+        _ => (0.0, None),
     };
+    let last = match report.finding(Quantity::EndLinkCapacity) {
+        Finding::Bound { bound, side: Side::Lower, .. } => Some(bound),
+        _ => None,
+    };
+    assert_eq!(last, least, "{case:?}: the last link carries what the narrow one does at the least");
     Judged {
         error: estimate / truth - 1.0,
         holds: finding.holds(truth) == Some(true),

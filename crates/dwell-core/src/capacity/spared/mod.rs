@@ -44,6 +44,7 @@ use ruler::Ruler;
 use std::cell::RefCell;
 use strain::Strained;
 use train::Seen;
+use verdict::with_end_link;
 
 /// How `spared-runs` probes.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -186,6 +187,6 @@ impl Method for SparedRuns {
     }
 
     fn report(&self) -> Report {
-        self.judged(self.found())
+        with_end_link(self.judged(self.found()))
     }
 }

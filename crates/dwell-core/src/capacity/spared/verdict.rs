@@ -5,7 +5,7 @@ use super::runs::{LUMPY, Runs, lump, pace};
 use super::{SparedRuns, WIDE};
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::limit::Limit;
-use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::report::{Finding, Quantity, Report, Side, Unit, Vantage};
 use crate::stats::Estimate;
 use crate::stats::quantile::quantile;
 use crate::stream::occupied;
@@ -257,7 +257,9 @@ impl SparedRuns {
         // One size may come before its time by chance, several do not.
         let faster = alone.iter().filter(|one| **one < slope.value * (1.0 - FASTER)).count();
         if without == 0.0 && self.ears.is_none() && faster > 1 {
-            report.warnings.push(rates_told(&alone));
+            if agree >= AGREEING {
+                report.warnings.push(rates_told(&alone));
+            }
             return no_less(report, &slope);
         }
         narrow_link(report, slope)
@@ -292,16 +294,19 @@ pub(super) fn in_all(report: Report, least: f64, why: &str) -> Report {
         .limited(Limit::Unstable, why)
 }
 
-/// The findings of a link that takes so long for a bit.
+/// A link that takes so long for a bit is the narrow one.
 pub(super) fn narrow_link(report: Report, slope: Estimate) -> Report {
     let most = 1e9 / slope.low * (1.0 + CLOCK_RATE_DOUBT);
     let least = 1e9 / slope.high * (1.0 - CLOCK_RATE_DOUBT);
-    let no_narrower = Finding::at_least(
-        least,
-        Unit::Bps,
-        "no link is narrower than the narrowest; end-link measures the last one by itself",
-    );
-    report
-        .with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
-        .with(Quantity::EndLinkCapacity, no_narrower)
+    report.with(Quantity::NarrowLinkCapacity, Finding::value(1e9 / slope.value, least, most, Unit::Bps))
+}
+
+/// What the narrow link carries at the least the end link does.
+pub(super) fn with_end_link(report: Report) -> Report {
+    let least = match report.finding(Quantity::NarrowLinkCapacity) {
+        Finding::Value { low: least, .. } | Finding::Bound { bound: least, side: Side::Lower, .. } => least,
+        _ => return report,
+    };
+    let why = "no link is narrower than the narrowest; end-link measures the last one by itself";
+    report.with(Quantity::EndLinkCapacity, Finding::at_least(least, Unit::Bps, why))
 }
