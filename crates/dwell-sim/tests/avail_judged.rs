@@ -329,6 +329,21 @@ fn a_token_bucket_that_passes_all_short_trains_is_told() {
     assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
 }
 
+/// With these seeds more is asked before than leaves room for a long train in two seconds, or it comes slower from no packet on.
+#[test]
+fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
+    let cases = behind_buckets();
+    for (name, seed) in [
+        ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 2 %", 114),
+        ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 7 %", 116),
+        ("policer of 500 Mb/s, 512 KiB, on 1000 Mb/s with 0 %", 122),
+        ("shaper of 100 Mb/s, 48 KiB, on 200 Mb/s with 30 %", 106),
+    ] {
+        let judged = cases.iter().find(|case| case.name == name).unwrap().judged(seed);
+        assert!(judged.worst_unwarned() < 0.25, "{name}: {:?}", judged.unwarned);
+    }
+}
+
 #[test]
 fn what_a_sender_is_late_is_no_load() {
     let idle = judge("late senders, idle", &late_senders(&[0]), 0..10);

@@ -2,6 +2,7 @@
 
 use super::Passed;
 use crate::stats::quantile::{mean, standard_deviation};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// Mean spacing of one train, nanoseconds a packet.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -69,8 +70,10 @@ pub(crate) fn at_once(passed: &[Passed]) -> bool {
     passed.iter().all(|packet| packet.came == 0.0)
 }
 
-/// So many times the scatter of single gaps: what lies beyond is of traffic that comes and goes for longer than a train.
-const BURSTY: f64 = 3.0;
+/// So many times the scatter of single gaps, and more than what so few trains differ by in this share of looks: what lies beyond is of
+/// traffic that comes and goes for longer than a train.
+const BURSTY: f64 = 3.5;
+const BY_CHANCE: f64 = 0.9999;
 
 /// Slower trains must have met so much more load, as a share of the link and in standard errors of their single gaps, before
 /// it is worth a look.
@@ -106,16 +109,22 @@ pub(crate) fn surplus(slower: &[Sample], paced: &[Sample], own: f64) -> Option<f
 
 /// Whether trains of one spacing differ by more than their single gaps do, over all spacings.
 pub(crate) fn differ<'a>(spacings: impl IntoIterator<Item = &'a [Sample]>) -> bool {
-    let (mut between, mut within) = (0.0, 0.0);
+    let (mut between, mut within, mut all) = (0.0, 0.0, 0.0);
     for samples in spacings {
         let outputs: Vec<f64> = samples.iter().map(|sample| sample.output).collect();
         let scatter: Vec<f64> = samples.iter().map(|sample| sample.scatter).collect();
         let (Some(apart), Some(scatter)) = (standard_deviation(&outputs), mean(&scatter)) else { continue };
         let freedom = (samples.len() - 1) as f64;
-        between += freedom * apart.powi(2);
+        between += samples.len() as f64 * apart.powi(2);
         within += freedom * scatter;
+        all += freedom;
     }
-    between > BURSTY * within
+    between > by_chance(all).max(BURSTY) * within
+}
+
+/// What the variance of so many, less one a group, is at most over what it should be.
+fn by_chance(freedom: f64) -> f64 {
+    ChiSquared::new(freedom).map_or(f64::INFINITY, |squares| squares.inverse_cdf(BY_CHANCE) / freedom)
 }
 
 #[cfg(test)]
@@ -138,6 +147,15 @@ mod tests {
         assert!(heavier(&[met(own, 0.9, 150.0); 3], &paced, own));
         assert!(!heavier(&[met(own, 0.1, 150.0); 3], &paced, own));
         assert!(!heavier(&[met(own, 0.9, 150.0)], &[], own));
+    }
+
+    #[test]
+    fn two_trains_differ_by_more_than_many_by_chance() {
+        assert!((by_chance(1.0) - 15.14).abs() < 0.01 && by_chance(30.0) < BURSTY, "{}", by_chance(1.0));
+        // Their gaps have a scatter of 100, and so have these trains at the mean where they are 14 apart.
+        let two = |apart: f64| [met(120.0, 0.0, 100.0), met(120.0 + apart, 0.0, 100.0)];
+        assert!(differ([two(60.0).as_slice()]) && !differ([two(50.0).as_slice()]));
+        assert!(differ([two(30.0).as_slice(); 8]) && !differ([two(20.0).as_slice(); 8]));
     }
 
     #[test]

@@ -10,6 +10,10 @@ use crate::stream::line::Line;
 /// An interval wider than this share of the link is of traffic that does not hold still.
 const UNSTABLE: f64 = 0.5;
 
+/// What a search tells is off by some 0.03 of the narrow link at the mean where loaded links are not alike, or three (simulator): its range
+/// has room for that.
+const UNALIKE: f64 = 0.04;
+
 /// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
 const BEYOND: f64 = 2.0;
 
@@ -127,7 +131,12 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
-        if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt) {
+        // A burst holds up trains of any rate.
+        let is_strained = !self.samples.bursty() && self.bucket.as_ref().is_some_and(Bucket::is_strained);
+        let strained = is_strained.then_some(
+            "a long train at what seems free came much slower than it was sent: a token bucket, or traffic of others",
+        );
+        if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt).or(strained) {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Unstable, why);
@@ -209,7 +218,10 @@ impl Busy {
         let free = self.trial.told?.free;
         let bits = self.sending.bits() * 1e9;
         let rate = |share: f64| (share * bits / pace).max(0.0);
-        let (mut low, mut high) = (free.low, free.high);
+        let (mut low, mut high) = (
+            free.value - UNALIKE.hypot(free.value - free.low),
+            free.value + UNALIKE.hypot(free.high - free.value),
+        );
         if self.samples.bursty() {
             (low, high) = (low.min(line.free.low * pace), high.max(line.free.high * pace));
         }

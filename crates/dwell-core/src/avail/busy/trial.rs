@@ -17,8 +17,9 @@ pub(super) const FLEET: usize = 2;
 pub(super) const LENGTHENED: usize = 4;
 
 /// The search goes on until what is free is known so well, as a share of what the narrow link carries, or after so many
-/// fleets, where the tight link may be that one or carries no more than it.
+/// fleets, where the tight link may be that one or carries no more than it; twice as many where even then it is not known nearly as well.
 const RESOLUTION: f64 = 0.12;
+const COARSE: f64 = 0.25;
 const FLEETS: f64 = 12.0;
 
 /// Trains of a search are by so much of the narrow link faster than what seems free, in turns: the nearer ones show what is free, the
@@ -103,10 +104,11 @@ impl Trial {
         let wider = |carries: fn(Estimate) -> f64| {
             self.told.map_or(1.0, |told| carries(told.carries)).clamp(1.0, WIDER)
         };
-        let known = |told: Belief| told.free.high - told.free.low < RESOLUTION;
+        let known = |to: f64| self.told.is_some_and(|told| told.free.high - told.free.low < to);
         let another = |told: Belief| told.free.value < narrow_free * pace;
         let surer = if self.told.is_some_and(another) { wider(|carries| carries.low) } else { 1.0 };
-        if turn == 0 && (self.searched as f64 >= FLEETS * surer.powi(2) || self.told.is_some_and(known)) {
+        let times = surer.powi(2).max(if known(COARSE) { 1.0 } else { 2.0 });
+        if turn == 0 && (self.searched as f64 >= FLEETS * times || known(RESOLUTION)) {
             return None;
         }
         self.searched += 1;
@@ -176,8 +178,15 @@ mod tests {
     fn a_search_goes_on_for_longer_where_the_tight_link_is_another_and_carries_more() {
         let ((few, alike), (many, wider)) = (searched(1.0, 1.0), searched(10.0, 1.0));
         assert!(few as f64 <= FLEETS && many as f64 > 2.0 * FLEETS, "{few} {many}");
-        assert_eq!(searched(10.0, 0.3).0 as f64, FLEETS);
         assert!(alike.carries.low < 1.5 && wider.carries.low > 1.5, "{alike:?} {wider:?}");
+    }
+
+    #[test]
+    fn a_search_goes_on_for_twice_as_long_where_little_is_known() {
+        let wide = |told: Belief| told.free.high - told.free.low;
+        let ((few, near), (many, wider)) = (searched(1.0, 0.3), searched(10.0, 0.3));
+        assert!(few as f64 <= FLEETS && wide(near) < COARSE, "{few} {near:?}");
+        assert!(many as f64 == 2.0 * FLEETS && wide(wider) > COARSE, "{many} {wider:?}");
     }
 
     #[test]
