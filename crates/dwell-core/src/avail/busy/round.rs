@@ -180,21 +180,21 @@ impl Busy {
     }
 
     /// A long train at `rate`, which a token bucket may have passed that is deeper than all trains so far: of the packets that are left, unless
-    /// the link is too slow for one. Where more was sent than a measurement should need, the pause before it is so long that as many are left as
-    /// otherwise: a bucket that is deeper than the train would not show.
+    /// the link is too slow for one. Where more was sent than a measurement should need, the pause before it is so long that half as many are
+    /// left as otherwise: a bucket that is deeper than the train would not show.
     fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
         let (sent, gone) = (self.sending.packets, self.sending.pauses);
         let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
         let room = |lasting: Nanos| (self.config.most * lasting.as_f64() / pace) as usize;
-        let (all, budget) = (self.config.lasting * LASTING, self.config.budget(pace));
-        if lasting(budget + LONG) > all {
+        let all = self.config.lasting * LASTING;
+        let usual = room(all).saturating_sub(self.config.budget(pace));
+        if usual < LONG {
             return end;
         }
-        let usual = room(self.config.lasting + FILLING).saturating_sub(budget).max(LONG);
         let left = (all - gone).max(Nanos::ZERO);
-        let pause = (lasting(sent + usual) - gone).max(FILLING.min(left)).max(LEAST_PAUSE);
+        let pause = (lasting(sent + LONG.max(usual / 2)) - gone).max(FILLING.min(left)).max(LEAST_PAUSE);
         self.bucket = Some(Bucket::new(At::Free, 1.0 / rate, (room(gone + pause) - sent).min(LONGEST_LONG)));
         self.emptied(pause)
     }
