@@ -2,7 +2,7 @@
 //! off what the links' counters left free over the very time of the run, how often the interval holds, how much it sends
 //! and for how long.
 //!
-//! All of it: `cargo test -p dwell-sim --test avail_judged -- --ignored --nocapture`.
+//! All of it: `cargo test -p dwell-sim --test avail_judged -- --ignored --nocapture`; with `FROM=70000 SEEDS=50` before it, by these seeds.
 
 use dwell_core::avail::{Busy, busy};
 use dwell_core::stats::quantile::{median, quantile};
@@ -354,52 +354,59 @@ fn what_a_sender_is_late_is_no_load() {
     assert!(loaded.held * 10 >= loaded.runs * 8, "{} of {}", loaded.held, loaded.runs);
 }
 
+/// The seeds of the book's table, or `SEEDS` of them from `FROM` on.
+fn asked() -> Range<u64> {
+    let asked = |name: &str, usual| std::env::var(name).map_or(usual, |one| one.parse().unwrap());
+    let from = asked("FROM", 0);
+    from..from + asked("SEEDS", 20)
+}
+
 #[test]
 #[ignore = "minutes: figures of the book"]
 fn all_of_one_link() {
-    judge("ONE LINK", &one_link(&[10.0, 100.0, 1e3, 1e4, 1e5], &[0, 30, 60, 80, 90]), 0..20);
+    judge("ONE LINK", &one_link(&[10.0, 100.0, 1e3, 1e4, 1e5], &[0, 30, 60, 80, 90]), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_in_bursts() {
-    judge("BURSTS", &in_bursts(), 0..20);
+    judge("BURSTS", &in_bursts(), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_behind_nics() {
-    judge("NICS", &behind_nics(), 0..20);
+    judge("NICS", &behind_nics(), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_of_several() {
-    judge("SEVERAL", &several_links(), 0..20);
+    judge("SEVERAL", &several_links(), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_tight_elsewhere() {
-    judge("TIGHT ELSEWHERE", &tight_elsewhere(), 0..20);
+    judge("TIGHT ELSEWHERE", &tight_elsewhere(), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_in_bursts_of_the_judge() {
-    judge("BURSTS OF THE JUDGE", &in_bursts_of_the_judge(), 0..20);
+    judge("BURSTS OF THE JUDGE", &in_bursts_of_the_judge(), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_of_late_senders() {
-    judge("LATE SENDERS", &late_senders(&[0, 10, 30, 50, 70, 90]), 0..20);
+    judge("LATE SENDERS", &late_senders(&[0, 10, 30, 50, 70, 90]), asked());
 }
 
 #[test]
 #[ignore = "figures of the book"]
 fn all_behind_buckets() {
-    judge("BUCKETS", &behind_buckets(), 0..20);
+    judge("BUCKETS", &behind_buckets(), asked());
 }
 
 /// By these seeds nothing was chosen.

@@ -43,7 +43,7 @@ const NOTHING: f64 = 0.02;
 const DEEP: usize = 64;
 
 /// A long train at what seems free has at least so many packets and at most so many; before it a token bucket has so long to fill where there is time for
-/// that, and all is over in so many times what a measurement should take.
+/// that, and all is over in so many times what a measurement should take, unless more was asked before.
 const LONG: usize = 96;
 const LONGEST_LONG: usize = 4_096;
 const FILLING: Nanos = Nanos::from_millis(500);
