@@ -329,7 +329,7 @@ fn a_token_bucket_that_passes_all_short_trains_is_told() {
     assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
 }
 
-/// With these seeds more is asked before than leaves room for a long train in two seconds, or it comes slower from no packet on.
+/// With these seeds more is asked before than leaves room for a long train in two seconds.
 #[test]
 fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
     let cases = behind_buckets();
@@ -337,7 +337,6 @@ fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
         ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 2 %", 114),
         ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 7 %", 116),
         ("policer of 500 Mb/s, 512 KiB, on 1000 Mb/s with 0 %", 122),
-        ("shaper of 100 Mb/s, 48 KiB, on 200 Mb/s with 30 %", 106),
     ] {
         let judged = cases.iter().find(|case| case.name == name).unwrap().judged(seed);
         assert!(judged.worst_unwarned() < 0.25, "{name}: {:?}", judged.unwarned);

@@ -41,10 +41,6 @@ const OVERLOAD: f64 = 1.1;
 /// What comes less than so many times as far apart as it was sent was not held up by an empty bucket.
 const HELD: f64 = 1.05;
 
-/// What comes so many times as far apart as it was sent, from no packet on, was held up by more than what one link's other traffic does by
-/// chance.
-const STRAINED: f64 = 1.25;
-
 /// A long train that loses one packet in so many did so by no chance.
 const LOSSY: usize = 10;
 
@@ -129,8 +125,6 @@ pub(crate) struct Bucket {
     overflowed: bool,
     /// The second long train came as it was sent: what made the first fall was traffic of others.
     cleared: bool,
-    /// A long train came much later than it was sent, from no packet on.
-    strained: bool,
     /// A long train lost too much for chance.
     lossy: bool,
 }
@@ -153,7 +147,6 @@ impl Bucket {
             overflowed: false,
             lossy: false,
             cleared: false,
-            strained: false,
         }
     }
 
@@ -178,9 +171,8 @@ impl Bucket {
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
             let shallow = || policed(passed).or_else(|| self.throttled(passed));
             let Some(fall) = shallow().or_else(|| fall(passed)) else {
-                let held = passed.last().filter(|_| !self.lossy).map(|last| last.came / last.sent);
-                self.strained |= held.is_some_and(|held| held > STRAINED);
-                self.cleared = self.sent == ALIKE && held.is_some_and(|held| held < HELD);
+                let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
+                self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
             };
             let emptied = self.watch(passed.get(fall.passed as usize + MARGIN..).unwrap_or_default());
@@ -240,11 +232,6 @@ impl Bucket {
         let is_refuted = self.refuted || self.overflowed;
         let fell = near.len() == ALIKE && alike(&near, PLACE, RATE) && !is_refuted;
         fell.then(|| self.falls[0])
-    }
-
-    /// Whether a long train came much later than it was sent and nothing says why, as bursts of others may make it.
-    pub(crate) fn is_strained(&self) -> bool {
-        self.strained && self.fallen().is_none()
     }
 
     /// Why what seems free may not be: a long train at it did not come as it was sent. `None` also where it is known why.

@@ -155,20 +155,6 @@ fn what_falls_once_is_no_bucket() {
 }
 
 #[test]
-fn a_train_that_comes_slower_from_no_packet_on_is_told_apart() {
-    let told = |slower: f64| {
-        run(600, |train| {
-            let mut came = bucket(train, 0.9 * GAP, 0.0, false);
-            came.iter_mut().for_each(|packet| packet.came *= slower);
-            came
-        })
-    };
-    let (strained, held) = (told(1.5), told(1.1));
-    assert!(strained.is_strained() && !strained.fell() && !held.is_strained());
-    assert_eq!((strained.sent, strained.doubt()), (1, None));
-}
-
-#[test]
 fn what_lets_slower_trains_pass_is_no_bucket() {
     // Others came with either long train, and with none behind them.
     let mut trains = 0;

@@ -131,12 +131,7 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
-        // A burst holds up trains of any rate.
-        let is_strained = !self.samples.bursty() && self.bucket.as_ref().is_some_and(Bucket::is_strained);
-        let strained = is_strained.then_some(
-            "a long train at what seems free came much slower than it was sent: a token bucket, or traffic of others",
-        );
-        if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt).or(strained) {
+        if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt) {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Unstable, why);
