@@ -64,7 +64,8 @@ impl EndLink {
     }
 
     fn finding(&self, seen: &Seen) -> (Finding, Option<&'static str>) {
-        if let Some((rate, narrower)) = end_link(seen)
+        let known = end_link(seen);
+        if let Some((rate, narrower)) = known
             && rate.half_width() < VAGUE * rate.value
         {
             let warning = "the end link is not the limit: an earlier link is narrower, and only packets far smaller than the \
@@ -75,20 +76,20 @@ impl EndLink {
             return (self.without_link(seen.bursts.map(|shown| shown.dispersion), seen.vantage), None);
         };
         let narrowest = shown.dispersion.rate();
-        let at_least =
-            |low: f64, reason: String| (Finding::at_least(low.max(narrowest.low), Unit::Bps, reason), None);
+        // As `end_link` has it: what probes say is another link's only where it is much more.
+        let least = |low: f64| if low > narrowest.high * SAME { low } else { narrowest.low };
+        let at_least = |low: f64, reason: String| (Finding::at_least(least(low), Unit::Bps, reason), None);
         let name = |rate: f64| BitRate(rate.round() as u64);
+        if let Some((rate, _)) = known {
+            let reason = format!(
+                "compound probes reach the end link back to back, but their gaps scatter too much to tell more than that \
+                 it carries {} to {}",
+                name(rate.low),
+                name(rate.high)
+            );
+            return at_least(rate.low, reason);
+        }
         match seen.pairs {
-            Some(Passage::BackToBack { slope, .. }) => {
-                let probes = rate(&slope);
-                let reason = format!(
-                    "compound probes reach the end link back to back, but their gaps scatter too much to tell more than \
-                     that it carries {} to {}",
-                    name(probes.low),
-                    name(probes.high)
-                );
-                at_least(probes.low, reason)
-            }
             Some(Passage::EitherOr { slope, faster, .. }) => {
                 let probes = rate(&slope);
                 let reason = format!(
@@ -108,7 +109,7 @@ impl EndLink {
                     name(narrowest.value)
                 ),
             ),
-            Some(Passage::Hidden) | None => at_least(
+            _ => at_least(
                 0.0,
                 format!(
                     "the receiver's own pace, or the grid of its clock, hides small packets, so what is seen is the \
