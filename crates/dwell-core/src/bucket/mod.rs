@@ -33,6 +33,9 @@ const TAILS: [usize; 3] = [100, 400, 400];
 /// But no more than come in the time that [`At::lasting`] says, and so many at the least.
 const LEAST: usize = 40;
 
+/// Where others send bursts, a train must fall in the first of so many parts of itself: what makes its last packets slower may be a burst.
+const LASTS: f64 = 2.0;
+
 /// The first are so many times as far apart as packets came through; the others, and what else passes, are together so many times what the
 /// bucket gets.
 const FULL: f64 = 0.85;
@@ -40,6 +43,9 @@ const OVERLOAD: f64 = 1.1;
 
 /// What comes less than so many times as far apart as it was sent was not held up by an empty bucket.
 const HELD: f64 = 1.05;
+
+/// And what comes so much nearer to each other came from a queue that drained, which an empty bucket's does not while more is sent than it gets.
+const DRAINED: f64 = 0.9;
 
 /// A long train that loses one packet in so many did so by no chance.
 const LOSSY: usize = 10;
@@ -127,6 +133,8 @@ pub(crate) struct Bucket {
     cleared: bool,
     /// A long train lost too much for chance.
     lossy: bool,
+    /// Others send bursts, which make trains fall as well, until they are over.
+    bursts: bool,
 }
 
 impl Bucket {
@@ -147,7 +155,14 @@ impl Bucket {
             overflowed: false,
             lossy: false,
             cleared: false,
+            bursts: false,
         }
+    }
+
+    /// The same where others may send bursts: another long train is then as long as the first, for a bucket stays empty to its end and few bursts last
+    /// so long.
+    pub(crate) fn among_bursts(self, bursts: bool) -> Self {
+        Self { bursts, ..self }
     }
 
     /// The next train of packets of `size`, and the pause before it; `None`: no other is needed.
@@ -175,6 +190,7 @@ impl Bucket {
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
             };
+            self.refuted |= self.bursts && fall.passed * LASTS > sent as f64;
             let emptied = self.watch(passed.get(fall.passed as usize + MARGIN..).unwrap_or_default());
             // Single windows hold one packet of others or none: all together tell the rate better than their median.
             let outputs: Vec<f64> = emptied.iter().map(|sample| sample.output).collect();
@@ -189,10 +205,9 @@ impl Bucket {
             let head = self.head().unwrap_or(0);
             let from = passed.iter().position(|packet| packet.number >= head).unwrap_or(passed.len());
             let emptied = self.watch(&passed[from..]);
-            if self.sent == ALIKE + 1 {
-                let held: Vec<f64> = emptied.iter().map(|sample| sample.output / sample.input).collect();
-                self.refuted = mean(&held).is_none_or(|held| held < HELD);
-            }
+            let held: Vec<f64> = emptied.iter().map(|sample| sample.output / sample.input).collect();
+            let least = if self.sent == ALIKE + 1 { HELD } else { DRAINED };
+            self.refuted |= mean(&held).is_none_or(|held| held < least);
         }
     }
 
@@ -370,7 +385,7 @@ impl Bucket {
         match (self.sent, self.falls.len()) {
             (0, _) => Some(self.packets),
             // Few of them pass a policer.
-            (1, 1) if self.falls[0].drops => Some(self.packets),
+            (1, 1) if self.falls[0].drops || self.bursts => Some(self.packets),
             (1, 1) => Some(emptied(PLACE * most?, BEHIND).min(self.packets)),
             (_, ALIKE) => Some(emptied(most?, MARGIN)),
             _ => None,

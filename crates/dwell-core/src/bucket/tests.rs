@@ -167,6 +167,46 @@ fn what_lets_slower_trains_pass_is_no_bucket() {
 }
 
 #[test]
+fn what_makes_the_last_packets_of_bursty_paths_slower_is_no_bucket() {
+    let told = |bursts: bool, depth: f64| {
+        let mut bucket = Bucket::new(At::Free, GAP, 600).among_bursts(bursts);
+        let mut lengths = Vec::new();
+        while let Some((train, _)) = bucket.next(SIZE) {
+            lengths.push(train.packets.len());
+            bucket.see(&of_depth(depth, &train, 4.0 * GAP, 0.0, false));
+        }
+        (bucket, lengths)
+    };
+    // The second train is as long as the first, and what empties in its first half is a bucket all the same.
+    let ((once, short), (among, long)) = (told(false, 40.0), told(true, 40.0));
+    assert!(once.line().is_some() && among.line().is_some());
+    assert!(short[1] < 300 && long[1] == 600, "{short:?} {long:?}");
+    // Some 470 packets pass a bucket of 350.
+    assert!(told(false, 350.0).0.line().is_some());
+    let (late, sent) = told(true, 350.0);
+    assert!(late.fell() && late.fallen().is_none() && sent.len() == 2, "{sent:?}");
+    assert!(late.doubt().unwrap().contains("slower"));
+}
+
+#[test]
+fn what_drains_while_more_is_sent_is_no_bucket() {
+    let mut trains = 0;
+    let told = run(600, |train| {
+        trains += 1;
+        let mut passed = bucket(train, 4.0 * GAP, 0.0, false);
+        if trains == ALIKE + 2 {
+            let head = passed[60];
+            passed
+                .iter_mut()
+                .skip(60)
+                .for_each(|packet| packet.came = head.came + 0.7 * (packet.sent - head.sent));
+        }
+        passed
+    });
+    assert_eq!(told.fallen(), None);
+}
+
+#[test]
 fn what_loses_packets_by_no_rule_is_in_doubt() {
     let lost = |part: usize| {
         run(600, |train| {

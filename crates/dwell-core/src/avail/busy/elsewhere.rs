@@ -10,8 +10,11 @@ use crate::stream::line::Line;
 const SIGNS: f64 = 1.28;
 
 /// The sum of three signs that a link which is loaded alone reaches by chance in a tenth of runs, where the packets of others are as
-/// large as ours (in fewer where they are smaller); and the most that the strain of a test counts for.
+/// large as ours (in fewer where they are smaller), with the few trains of a test and with more of them; the sum from which on more are
+/// asked for; and the most that the strain of a test counts for.
 const THREE: f64 = 0.6;
+const THREE_OF_MORE: f64 = 0.2;
+const DOUBTFUL: f64 = 0.0;
 const STRAINED: f64 = 3.0;
 
 impl Busy {
@@ -19,9 +22,7 @@ impl Busy {
     /// alone does not make them.
     pub(super) fn elsewhere(&self, line: &Line) -> Option<String> {
         let another = self.samples.another();
-        let ours = self.sending.packets as f64 * line.own.value / self.sending.pauses.as_f64();
-        let cold = median(&self.samples.cold).unwrap_or(0.0);
-        let allowed = allowed(line, ours, cold, another == Some(Another::MuchCloser));
+        let allowed = allowed(line, self.ours(line), self.cold(), another == Some(Another::MuchCloser));
         if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed) {
             return Some(format!(
                 "packets wait longer than the load of the narrow link explains (at the mean {:.0} us before a train)",
@@ -37,21 +38,49 @@ impl Busy {
         if self.samples.steeper() {
             return Some(String::from("slower trains met more load than those at the narrow link's pace"));
         }
-        let waits = self.samples.firsts.len();
-        let longer = longer(line, self.samples.share(), ours, cold, waited(&self.samples.firsts)?, waits);
-        if (longer + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS {
+        if (self.longer(line)? + self.samples.sooner(line)) / 2f64.sqrt() > SIGNS {
             return Some(String::from(
                 "packets wait longer, and slower trains met more load, than one link makes likely together",
             ));
         }
-        let strained = self.trial.strained(line.noise)?.min(STRAINED);
-        // Waits count for half: by how much they exceed what one link explains goes by the size of the others' packets, which is not known.
-        (longer / 2.0 + self.samples.surplus()? + strained > THREE).then(|| {
+        let likely = if self.trial.doubted() { THREE_OF_MORE } else { THREE };
+        (self.together(line)? > likely).then(|| {
             String::from(
                 "packets wait longer, slower trains met more load, and trains at what seems free are held up by more, than one link makes \
                  likely together",
             )
         })
+    }
+
+    /// Whether more trains of the test would show what its few leave open.
+    pub(super) fn is_doubtful(&self, line: &Line) -> bool {
+        !self.trial.doubted()
+            && !self.samples.bursty()
+            && self.together(line).is_some_and(|sum| sum > DOUBTFUL)
+    }
+
+    /// The sum of three signs, in standard errors. Waits count for half: by how much they exceed what one link explains goes by the size of
+    /// the others' packets, which is not known.
+    fn together(&self, line: &Line) -> Option<f64> {
+        let strained = self.trial.strained(line.noise)?.min(STRAINED);
+        Some(self.longer(line)? / 2.0 + self.samples.surplus()? + strained)
+    }
+
+    /// By how many standard errors packets waited longer than the line's load explains.
+    fn longer(&self, line: &Line) -> Option<f64> {
+        let firsts = &self.samples.firsts;
+        let share = self.samples.share();
+        Some(longer(line, share, self.ours(line), self.cold(), waited(firsts)?, firsts.len()))
+    }
+
+    /// The share of the link that our trains take, over the pauses between them.
+    fn ours(&self, line: &Line) -> f64 {
+        self.sending.packets as f64 * line.own.value / self.sending.pauses.as_f64()
+    }
+
+    /// How long the sender's core is busy with the first of packets that it was given at once.
+    fn cold(&self) -> f64 {
+        median(&self.samples.cold).unwrap_or(0.0)
     }
 }
 
@@ -79,23 +108,35 @@ mod tests {
         assert!(told(&seen(closer, 0.3, 180e3)).unwrap().contains("together"));
     }
 
+    /// A measurement whose slower trains met so much load, and of whose test so many trains were held up by so much.
+    fn tested(slower: f64, trains: usize, strain: f64) -> Busy {
+        let mut busy = seen(|_| OWN, slower, 40e3);
+        let samples = busy.samples.full.iter_mut().chain(busy.samples.near.iter_mut().flatten());
+        samples.for_each(|sample| sample.scatter = 0.013 * OWN.powi(2));
+        busy.trial.at(0.6 / OWN, trains);
+        let input = OWN / 0.6;
+        for _ in 0..trains {
+            let output = input * (1.0 + strain);
+            busy.trial.see(&[], Some(Sample { input, output, gaps: 21.0, blur: 0.0, scatter: 0.0 }));
+        }
+        busy
+    }
+
     #[test]
     fn signs_that_are_too_weak_alone_count_together() {
-        let tested = |slower: f64, strain: f64| {
-            let mut busy = seen(|_| OWN, slower, 40e3);
-            let samples = busy.samples.full.iter_mut().chain(busy.samples.near.iter_mut().flatten());
-            samples.for_each(|sample| sample.scatter = 0.013 * OWN.powi(2));
-            busy.trial.at(0.6 / OWN, 2);
-            let input = OWN / 0.6;
-            for _ in 0..2 {
-                let output = input * (1.0 + strain);
-                busy.trial.see(&[], Some(Sample { input, output, gaps: 21.0, blur: 0.0, scatter: 0.0 }));
-            }
-            told(&busy)
-        };
-        assert_eq!(tested(0.3, 0.0), None);
-        assert!(tested(0.3, 0.1).unwrap().contains("held up by more"));
+        assert_eq!(told(&tested(0.3, 2, 0.0)), None);
+        assert!(told(&tested(0.3, 2, 0.1)).unwrap().contains("held up by more"));
         // Slower trains that met less say the contrary.
-        assert_eq!(tested(0.2, 0.1), None);
+        assert_eq!(told(&tested(0.2, 2, 0.1)), None);
+    }
+
+    #[test]
+    fn what_few_trains_of_a_test_leave_open_more_of_them_tell() {
+        let doubtful = |busy: &Busy| busy.is_doubtful(&busy.samples.line().unwrap());
+        let open = |trains: usize| tested(0.36, trains, 7e-4);
+        assert_eq!(told(&open(2)), None);
+        assert!(doubtful(&open(2)) && !doubtful(&tested(0.3, 2, 0.0)));
+        assert!(told(&open(10)).unwrap().contains("held up by more"));
+        assert!(!doubtful(&open(10)) && told(&tested(0.3, 10, 0.0)).is_none());
     }
 }

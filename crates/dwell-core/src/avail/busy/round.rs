@@ -148,10 +148,10 @@ impl Busy {
             Round::Nearer(step) if step < MOST && (self.samples.slack() > 0 || !self.narrow()) => {
                 self.nearer(step)
             }
-            // The first few looks differ as much by chance, too.
-            Round::More(1) if !self.samples.idle() && !self.samples.differ() => {
+            // A few looks differ as much by chance, too.
+            Round::More(_) if !self.samples.idle() && !self.samples.differ() => {
                 self.samples.bursts_seen = false;
-                self.nearer(0)
+                self.nearer(self.samples.near.len())
             }
             Round::More(step) if step < MOST && !self.narrow() => self.more(step),
             // A burst holds up trains of any rate: they test nothing.
@@ -168,7 +168,13 @@ impl Busy {
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
                     // The test's trains waited as well.
-                    Some(true) if self.elsewhere(&line).is_none() => self.long(line.free.low),
+                    Some(true) if self.elsewhere(&line).is_none() => {
+                        if self.is_doubtful(&line) {
+                            self.test(line.free.low, DOUBTED)
+                        } else {
+                            self.long(line.free.low)
+                        }
+                    }
                     Some(_) => self.search(),
                     None => self.test(line.free.low, DOUBTED),
                 },
@@ -195,7 +201,8 @@ impl Busy {
         }
         let left = (all - gone).max(Nanos::ZERO);
         let pause = (lasting(sent + LONG.max(usual / 2)) - gone).max(FILLING.min(left)).max(LEAST_PAUSE);
-        self.bucket = Some(Bucket::new(At::Free, 1.0 / rate, (room(gone + pause) - sent).min(LONGEST_LONG)));
+        let bucket = Bucket::new(At::Free, 1.0 / rate, (room(gone + pause) - sent).min(LONGEST_LONG));
+        self.bucket = Some(bucket.among_bursts(self.samples.bursty()));
         self.emptied(pause)
     }
 

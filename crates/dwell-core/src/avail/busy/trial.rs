@@ -80,10 +80,15 @@ impl Trial {
         let fleet = self.fleets.last()?;
         match strain::verdict(fleet, noise) {
             Verdict::Below => Some(true),
-            _ if self.asked < DOUBTED => None,
+            _ if !self.doubted() => None,
             Verdict::Above => Some(false),
             Verdict::Grey => Some(true),
         }
+    }
+
+    /// Whether as many trains were sent as where a test left doubts.
+    pub(super) const fn doubted(&self) -> bool {
+        self.asked >= DOUBTED
     }
 
     /// The strain of the test, over what may show of a rate that is free; `None` before there was one, or where all of it was lost.
