@@ -167,16 +167,11 @@ impl Busy {
             Round::Test if self.trial.searching => self.search(),
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
+                    Some(false) => self.search(),
                     // The test's trains waited as well.
-                    Some(true) if self.elsewhere(&line).is_none() => {
-                        if self.is_doubtful(&line) {
-                            self.test(line.free.low, DOUBTED)
-                        } else {
-                            self.long(line.free.low)
-                        }
-                    }
-                    Some(_) => self.search(),
-                    None => self.test(line.free.low, DOUBTED),
+                    Some(true) if self.elsewhere(&line).is_some() => self.search(),
+                    Some(true) if !self.is_doubtful(&line) => self.long(line.free.low),
+                    _ => self.test(line.free.low, DOUBTED),
                 },
                 None => end,
             },
