@@ -44,7 +44,8 @@ const OVERLOAD: f64 = 1.1;
 /// What comes less than so many times as far apart as it was sent was not held up by an empty bucket.
 const HELD: f64 = 1.05;
 
-/// And what comes so much nearer to each other came from a queue that drained, which an empty bucket's does not while more is sent than it gets.
+/// And what comes so much nearer to each other came from a queue that drained, which an empty bucket's does not while more is sent than it gets. Trains at a
+/// link's pace leave so much waiting that it may, where less is sent behind them than was thought.
 const DRAINED: f64 = 0.9;
 
 /// A long train that loses one packet in so many did so by no chance.
@@ -206,7 +207,11 @@ impl Bucket {
             let from = passed.iter().position(|packet| packet.number >= head).unwrap_or(passed.len());
             let emptied = self.watch(&passed[from..]);
             let held: Vec<f64> = emptied.iter().map(|sample| sample.output / sample.input).collect();
-            let least = if self.sent == ALIKE + 1 { HELD } else { DRAINED };
+            let least = match self.at {
+                _ if self.sent == ALIKE + 1 => HELD,
+                At::Free => DRAINED,
+                At::Pace => 0.0,
+            };
             self.refuted |= mean(&held).is_none_or(|held| held < least);
         }
     }
