@@ -337,9 +337,21 @@ fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
         ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 2 %", 114),
         ("shaper of 25 Mb/s, 48 KiB, on 200 Mb/s with 7 %", 116),
         ("policer of 500 Mb/s, 512 KiB, on 1000 Mb/s with 0 %", 122),
+        ("shaper of 100 Mb/s, 48 KiB, on 200 Mb/s with 30 %", 106),
     ] {
         let judged = cases.iter().find(|case| case.name == name).unwrap().judged(seed);
         assert!(judged.worst_unwarned() < 0.25, "{name}: {:?}", judged.unwarned);
+    }
+}
+
+/// With these seeds bursts made two long trains fall alike.
+#[test]
+fn what_bursts_do_to_long_trains_is_no_token_bucket() {
+    let cases = in_bursts();
+    let case = cases.iter().find(|case| case.name == "10000 Mb/s, 50 % in bursts").unwrap();
+    for seed in [70_003, 100_016, 400_114, 400_199] {
+        let judged = case.judged(seed);
+        assert!(judged.worst_unwarned() < 0.25, "{seed}: {:?}", judged.unwarned);
     }
 }
 

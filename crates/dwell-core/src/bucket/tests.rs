@@ -69,8 +69,11 @@ fn run(packets: usize, path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
     run_at(At::Free, packets, path)
 }
 
-fn run_at(at: At, packets: usize, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
-    let mut bucket = Bucket::new(at, GAP, packets);
+fn run_at(at: At, packets: usize, path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
+    probed(Bucket::new(at, GAP, packets), path)
+}
+
+fn probed(mut bucket: Bucket, mut path: impl FnMut(&Train) -> Vec<Passed>) -> Bucket {
     while let Some((train, _)) = bucket.next(SIZE) {
         bucket.see(&path(&train));
     }
@@ -169,12 +172,11 @@ fn what_lets_slower_trains_pass_is_no_bucket() {
 #[test]
 fn what_makes_the_last_packets_of_bursty_paths_slower_is_no_bucket() {
     let told = |bursts: bool, depth: f64| {
-        let mut bucket = Bucket::new(At::Free, GAP, 600).among_bursts(bursts);
         let mut lengths = Vec::new();
-        while let Some((train, _)) = bucket.next(SIZE) {
+        let bucket = probed(Bucket::new(At::Free, GAP, 600).among_bursts(bursts), |train| {
             lengths.push(train.packets.len());
-            bucket.see(&of_depth(depth, &train, 4.0 * GAP, 0.0, false));
-        }
+            of_depth(depth, train, 4.0 * GAP, 0.0, false)
+        });
         (bucket, lengths)
     };
     // The second train is as long as the first, and what empties in its first half is a bucket all the same.
@@ -190,20 +192,23 @@ fn what_makes_the_last_packets_of_bursty_paths_slower_is_no_bucket() {
 
 #[test]
 fn what_drains_while_more_is_sent_is_no_bucket() {
-    let mut trains = 0;
-    let told = run(600, |train| {
-        trains += 1;
-        let mut passed = bucket(train, 4.0 * GAP, 0.0, false);
-        if trains == ALIKE + 2 {
-            let head = passed[60];
+    let fallen = |at: At, nearer: f64| {
+        let mut trains = 0;
+        let told = run_at(at, 600, |train| {
+            trains += 1;
+            let mut passed = bucket(train, 4.0 * GAP, 0.0, false);
+            if trains == ALIKE + 2 {
+                let head = passed[60];
+                let drained = passed.iter_mut().skip(60);
+                drained.for_each(|packet| packet.came = head.came + nearer * (packet.sent - head.sent));
+            }
             passed
-                .iter_mut()
-                .skip(60)
-                .for_each(|packet| packet.came = head.came + 0.7 * (packet.sent - head.sent));
-        }
-        passed
-    });
-    assert_eq!(told.fallen(), None);
+        });
+        told.fallen().is_some()
+    };
+    assert!(fallen(At::Free, 1.0) && !fallen(At::Free, 0.7));
+    // Trains at a link's pace leave more waiting.
+    assert!(fallen(At::Pace, 0.7));
 }
 
 #[test]

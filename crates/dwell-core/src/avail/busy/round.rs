@@ -327,3 +327,27 @@ impl Busy {
         (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan.of_free(free))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::made::{OWN, seen};
+    use super::*;
+
+    #[test]
+    fn looks_that_no_longer_differ_are_no_bursts_whenever_that_shows() {
+        for step in [1, 3] {
+            let mut busy = seen(|_| OWN, 0.3, 40e3);
+            busy.round = Round::More(step);
+            busy.samples.bursts_seen = true;
+            assert_eq!(busy.after().0, Round::Nearer(2));
+            assert!(!busy.samples.bursts_seen);
+            // Those that do are, and are looked at again.
+            let mut busy = seen(|_| OWN, 0.3, 40e3);
+            busy.samples.full.iter_mut().step_by(2).for_each(|sample| sample.output *= 2.0);
+            busy.round = Round::More(step);
+            busy.samples.bursts_seen = true;
+            assert_eq!(busy.after().0, Round::More(step + 1));
+            assert!(busy.samples.bursts_seen);
+        }
+    }
+}

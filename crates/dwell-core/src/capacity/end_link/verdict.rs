@@ -81,13 +81,14 @@ impl EndLink {
         let at_least = |low: f64, reason: String| (Finding::at_least(least(low), Unit::Bps, reason), None);
         let name = |rate: f64| BitRate(rate.round() as u64);
         if let Some((rate, _)) = known {
+            let low = least(rate.low);
             let reason = format!(
                 "compound probes reach the end link back to back, but their gaps scatter too much to tell more than that \
                  it carries {} to {}",
-                name(rate.low),
+                name(low),
                 name(rate.high)
             );
-            return at_least(rate.low, reason);
+            return at_least(low, reason);
         }
         match seen.pairs {
             Some(Passage::EitherOr { slope, faster, .. }) => {
