@@ -6,7 +6,8 @@ use dwell_core::capacity::{
 };
 use dwell_core::limit::Limit;
 use dwell_core::{
-    BitRate, Effort, Finding, Fleet, Method, Onlooker, Passage, Path, PathFacts, Quantity, Report, Side, run,
+    BitRate, Effort, Finding, Fleet, Method, Nanos, Onlooker, Passage, Path, PathFacts, Quantity, Report,
+    Side, run,
 };
 use dwell_sim::{Scenario, SimError, SimPath};
 
@@ -127,6 +128,51 @@ impl Path for Rerouted {
         let mut passages = self.before.carry(&first.to_vec())?;
         passages.extend(self.after.carry(&rest.to_vec())?);
         Ok(passages)
+    }
+}
+
+/// A path to a host that stands still for 5 ms in one of so many trains, after their second packet: what comes meanwhile is there at once.
+struct StandingStill {
+    path: SimPath,
+    every: usize,
+    seen: usize,
+}
+
+impl Path for StandingStill {
+    type Error = SimError;
+
+    fn facts(&self) -> PathFacts {
+        self.path.facts()
+    }
+
+    fn carry(&mut self, fleet: &Fleet) -> Result<Vec<Passage>, SimError> {
+        let mut passages = self.path.carry(fleet)?;
+        for passage in &mut passages {
+            self.seen += 1;
+            let mut arrivals = passage.observation.fates.iter_mut().filter_map(|fate| fate.arrival.as_mut());
+            if !self.seen.is_multiple_of(self.every) {
+                continue;
+            }
+            let Some(from) = arrivals.nth(1).and_then(|arrival| arrival.stamps.kernel) else { continue };
+            let mut awake = from + Nanos::from_millis(5);
+            for stamp in arrivals.filter_map(|arrival| arrival.stamps.kernel.as_mut()) {
+                *stamp = awake.max(*stamp);
+                awake += Nanos::from_micros(3);
+            }
+        }
+        Ok(passages)
+    }
+}
+
+#[test]
+fn a_receiver_that_stands_still_now_and_then_is_no_load_and_is_told() {
+    for seed in 1..9 {
+        let path = SimPath::new(&scenario("", ""), seed);
+        let mut busy = Busy::new(Default::default(), &path.facts());
+        let (told, _) = report(&mut busy, &mut StandingStill { path, every: 12, seen: 0 });
+        let free = told.finding(Quantity::AvailableBandwidth).estimate().expect("a value");
+        assert!((free - 50e6).abs() < 12e6, "seed {seed}: {free}");
+        assert!(told.warnings.iter().any(|warning| warning.contains("stood still")), "{:?}", told.warnings);
     }
 }
 

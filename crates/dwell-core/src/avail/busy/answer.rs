@@ -31,9 +31,11 @@ impl Busy {
             return self.behind(bucket, fall);
         }
         let mut report = Report::new(Self::NAME, self.vantage);
-        for (count, what) in
-            [(self.lost, "lost packets"), (self.disordered, "came in another order than they were sent in")]
-        {
+        for (count, what) in [
+            (self.lost, "lost packets"),
+            (self.disordered, "came in another order than they were sent in"),
+            (self.still, "came at once behind a host that stood still"),
+        ] {
             if count > 0 {
                 report.warnings.push(format!("{count} of {} trains {what} and were not used", self.seen));
             }

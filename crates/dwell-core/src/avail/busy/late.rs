@@ -24,6 +24,17 @@ pub(super) fn busy(passed: &[Passed], holds: &[f64], own: f64) -> Vec<bool> {
     passed.windows(2).zip(holds.iter().skip(1)).map(busy).collect()
 }
 
+/// The train as it would have come had it kept the link busy in those gaps too that `busy` leaves out: a packet that came when the one
+/// before it was through waited for what came since, if for anything.
+pub(super) fn kept_busy(passed: &[Passed], busy: &[bool], own: f64) -> Vec<Passed> {
+    let mut came = passed.first().map_or(0.0, |first| first.came);
+    let each = passed.windows(2).zip(busy).map(|(two, busy)| {
+        came += if *busy { two[1].came - two[0].came } else { own + two[1].delay().max(0.0) };
+        Passed { came, ..two[1] }
+    });
+    passed.first().copied().into_iter().chain(each).collect()
+}
+
 /// How long a link that lets a train's packets through `gap` apart still had work when the last came, where these left as they
 /// did: a train whose sender was late and caught up, or too quick, comes longer than it was sent by that, though all it asked
 /// for is free.
@@ -73,6 +84,20 @@ mod tests {
         assert_eq!(busy(&train(&covered, 60.0), &planned, OWN), [true; 6]);
         // A sender that is slower than the link all the time.
         assert_eq!(busy(&train(&[150.0; 6], 0.0), &planned, OWN), [false; 6]);
+    }
+
+    #[test]
+    fn of_a_link_that_idled_all_gaps_count_as_if_it_had_not() {
+        let read = |gaps: &[f64], between: f64| -> Vec<f64> {
+            let train = train(gaps, between);
+            let kept = kept_busy(&train, &busy(&train, &holds(&[85.0; 6]), OWN), OWN);
+            kept.windows(2).map(|two| two[1].came - two[0].came).collect()
+        };
+        let late = [85.0, 85.0, 300.0, 30.0, 85.0, 130.0];
+        assert_eq!(read(&late, 0.0), [OWN; 6]);
+        // What others left waiting is told whole where it surely waited, and else as far as it did.
+        assert_eq!(read(&[85.0; 6], 60.0), [160.0; 6]);
+        assert_eq!(read(&[85.0, 85.0, 400.0, 85.0], 60.0), [160.0, 160.0, 160.0, 160.0]);
     }
 
     #[test]

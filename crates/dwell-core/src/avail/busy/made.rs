@@ -38,6 +38,7 @@ pub(super) fn seen(apart: impl Fn(usize) -> f64, slower: f64, waits: f64) -> Bus
         scatter: 0.0,
     };
     busy.samples.full = vec![met(0.85 * OWN, 0.3); 8];
+    busy.samples.whole_looks = busy.samples.full.clone();
     busy.samples.near = vec![vec![met(1.2 * OWN, slower); 7]];
     busy.samples.firsts =
         (0..24).map(|i| (1e7 * f64::from(i), if i % 2 == 0 { 0.0 } else { waits })).collect();

@@ -25,6 +25,7 @@ mod queue;
 mod round;
 mod samples;
 mod sending;
+mod still;
 mod strain;
 mod trial;
 mod unparted;
@@ -35,13 +36,14 @@ use crate::limit::by_size::BySize;
 use crate::method::{Method, Step};
 use crate::report::{Report, Vantage};
 use crate::stream::sample::at_once;
-use crate::stream::{first, passed, shape, spacings, vantage};
+use crate::stream::{Passed, first, passed, shape, spacings, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
 use deep::Deep;
 use round::Round;
 use samples::Samples;
 use sending::Sending;
+use still::{is_rare, stood_still};
 use trial::Trial;
 
 /// How `busy-trains` probes.
@@ -97,6 +99,8 @@ pub struct Busy {
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
+    /// Trains that a host held up, which are not read either.
+    still: usize,
     seen: usize,
     vantage: Vantage,
 }
@@ -123,9 +127,23 @@ impl Busy {
             bucket: None,
             lost: 0,
             disordered: 0,
+            still: 0,
             seen: 0,
             vantage: Vantage::Capture,
         }
+    }
+}
+
+impl Busy {
+    /// Whether a train, whose first packet left and came so, met a host that stood still: one of few, behind the bursts of the first round.
+    fn stood_still(&self, passed: &[Passed], first: Option<(f64, f64)>) -> bool {
+        if matches!(self.round, Round::Pace(_)) || self.samples.batch.is_some() {
+            return false;
+        }
+        let least = self.samples.firsts.iter().map(|(_, delay)| *delay).reduce(f64::min);
+        let waited = first.zip(least).map_or(0.0, |((_, delay), least)| delay - least);
+        let own = self.samples.own();
+        own.is_some_and(|(own, _)| stood_still(passed, own, waited)) && is_rare(self.still, self.seen)
     }
 }
 
@@ -164,28 +182,24 @@ impl Method for Busy {
         if self.round == Round::Sizes {
             return;
         }
+        let first = first(observation);
+        if self.stood_still(&passed, first) {
+            self.still += 1;
+            return;
+        }
         if !matches!(self.round, Round::Pace(_)) {
-            self.samples.firsts.extend(first(observation));
+            self.samples.firsts.extend(first);
         }
         if let Round::Pace(_) | Round::Full = self.round {
             self.samples.see_batches(&passed);
         }
         let holds: Vec<f64> = observation.fates.iter().map(|fate| fate.packet.hold.as_f64()).collect();
         let timely = self.samples.timely(&passed, &holds);
-        let part = |from: usize, to: usize| passed.get(from..to).zip(timely.get(from..to - 1));
-        let read = |(passed, timely)| self.samples.sample(passed, timely);
         match self.round {
             Round::Pace(_) => self.samples.see_burst(&passed),
             Round::Test => self.trial.see(&passed, self.samples.whole(&passed)),
             Round::Full | Round::More(_) => self.samples.see_full(&passed, &timely),
-            Round::Nearer(step) => {
-                let (head, behind) =
-                    (part(plan::TOGETHER - 1, plan::HEAD), part(plan::HEAD - 1, passed.len()));
-                let (head, behind) = (head.and_then(read), behind.and_then(read));
-                self.samples.heads.extend(head);
-                self.samples.near.resize(step, Vec::new());
-                self.samples.near[step - 1].extend(behind);
-            }
+            Round::Nearer(step) => self.samples.see_near(step, &passed, &timely),
             Round::Sizes | Round::Deep | Round::Bucket | Round::Over => (),
         }
     }

@@ -344,6 +344,7 @@ mod tests {
             // Those that do are, and are looked at again.
             let mut busy = seen(|_| OWN, 0.3, 40e3);
             busy.samples.full.iter_mut().step_by(2).for_each(|sample| sample.output *= 2.0);
+            busy.samples.whole_looks = busy.samples.full.clone();
             busy.round = Round::More(step);
             busy.samples.bursts_seen = true;
             assert_eq!(busy.after().0, Round::More(step + 1));

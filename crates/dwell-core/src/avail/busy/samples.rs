@@ -3,7 +3,7 @@
 mod signs;
 
 use super::late;
-use super::plan::FULL_HEAD;
+use super::plan::{FULL_HEAD, HEAD, TOGETHER};
 use super::strain;
 use super::unparted::{batch, unparted};
 use crate::avail::search::Verdict;
@@ -42,6 +42,9 @@ pub(super) struct Samples {
     pub(super) full: Vec<Sample>,
     /// Of the heads of slower trains: behind their first packets these come at the pace as well.
     pub(super) heads: Vec<Sample>,
+    /// Of all that came faster than the narrow link carries by itself, heads among it: each for as much, however many of its gaps tell.
+    /// Where traffic comes in bursts they alone count: what surely finds the link busy is what meets a burst, and would count for more.
+    pub(super) whole_looks: Vec<Sample>,
     /// Traffic was seen to come in bursts, which it may not do all the time.
     pub(super) bursts_seen: bool,
     /// Of trains nearer to what is free, spacing by spacing.
@@ -63,6 +66,7 @@ impl Samples {
     pub(super) fn full_anew(&mut self) {
         self.sent.clear();
         self.full.clear();
+        self.whole_looks.clear();
     }
 
     /// Looks at how packets were read.
@@ -105,11 +109,41 @@ impl Samples {
         let Some(behind) = passed.get(FULL_HEAD - 1..) else { return };
         self.sent.extend(self.whole(behind));
         self.full.extend(self.sample(behind, &busy[FULL_HEAD - 1..]));
+        self.whole_looks.extend(self.look(behind, &busy[FULL_HEAD - 1..]));
+    }
+
+    /// Of slower trains, step by step: heads, and what came behind them.
+    pub(super) fn see_near(&mut self, step: usize, passed: &[Passed], busy: &[bool]) {
+        let part = |from: usize, to: usize| passed.get(from..to).zip(busy.get(from..to - 1));
+        self.near.resize(step, Vec::new());
+        if let Some((head, busy)) = part(TOGETHER - 1, HEAD) {
+            self.heads.extend(self.sample(head, busy));
+            self.whole_looks.extend(self.look(head, busy));
+        }
+        if let Some((behind, busy)) = part(HEAD - 1, passed.len()) {
+            let sample = self.sample(behind, busy);
+            self.near[step - 1].extend(sample);
+            let fast = sample.zip(self.pace()).is_some_and(|(sample, pace)| sample.input < pace);
+            self.whole_looks.extend(self.look(behind, busy).filter(|_| fast));
+        }
     }
 
     /// Which gaps of a train count whose packets were to leave `holds` apart.
     pub(super) fn timely(&self, passed: &[Passed], holds: &[f64]) -> Vec<bool> {
         timely(passed, holds, self.own().map(|(own, _)| own))
+    }
+
+    /// A train at the pace, by those of its gaps that tell, or where none does, as if the link had been busy in all. It counts for the
+    /// time that it takes of the link, however many these are and however late the sender was.
+    fn look(&self, passed: &[Passed], busy: &[bool]) -> Option<Sample> {
+        match self.own() {
+            Some((own, _)) if self.batch.is_none() => {
+                let told = Sample::of(passed, busy);
+                let look = told.or_else(|| self.whole(&late::kept_busy(passed, busy, own)))?;
+                Some(Sample { gaps: busy.len() as f64 * own / look.input, ..look })
+            }
+            _ => self.whole(passed),
+        }
     }
 
     /// The mean spacing of a train, read as this receiver reads, over the gaps that `busy` says count.
@@ -194,7 +228,7 @@ impl Samples {
         let looks = self.looks()?.len();
         let line = if self.bursty() {
             // Faster than what it carries by itself, trains keep a link busy between bursts too.
-            line::line(&self.looks()?, &[], self.own())
+            line::line(&self.whole_looks, &[], self.own())
         } else {
             line::line(&self.full, &near, self.own())
         };

@@ -104,7 +104,8 @@ fn a_link_is_idle_until_something_is_met() {
     let idle = vec![came(0.85 * OWN, OWN, 0.0); 8];
     assert!(Samples { full: idle.clone(), ..bursts(false) }.idle());
     let heads = vec![came(0.85 * OWN, 1.5 * OWN, 0.0)];
-    let met = Samples { full: idle, heads, bursts_seen: true, ..bursts(false) };
+    let whole_looks = [idle.clone(), heads.clone()].concat();
+    let met = Samples { full: idle, heads, whole_looks, bursts_seen: true, ..bursts(false) };
     assert!(!met.idle());
 }
 
@@ -127,4 +128,31 @@ fn ten_trains_that_pass_by_chance_bound_no_more_than_is_free() {
     }
     assert!(passed > 50, "{passed}");
     assert!(wrong * 20 <= passed, "{wrong} of {passed}");
+}
+
+#[test]
+fn a_look_between_bursts_counts_as_much_as_one_in_a_burst_however_late_the_sender() {
+    // Six packets, of which others bring `load` of the link's work between any two; what leaves late between bursts finds it idle.
+    let look = |load: f64, late: f64| -> Vec<Passed> {
+        let (mut sent, mut free) = (0.0, 0.0_f64);
+        let mut packet = |number: usize| {
+            let gap = [0.0, 0.0, 0.85, 0.85 + late, 0.85, 0.85][number] * OWN;
+            (sent, free) = (sent + gap, free.max(sent + gap) + OWN + load * gap);
+            Passed { number, sent, came: free - OWN }
+        };
+        (0..6).map(&mut packet).collect()
+    };
+    let holds = [0.0, 0.0, 0.85, 0.85, 0.85, 0.85].map(|hold| hold * OWN);
+    let load = |looks: [Vec<Passed>; 2]| {
+        let mut samples = Samples { bursts_seen: true, ..bursts(false) };
+        for passed in [&looks[0], &looks[1]].into_iter().cycle().take(20) {
+            samples.see_full(passed, &samples.timely(passed, &holds));
+        }
+        assert!(samples.bursty());
+        samples.line().unwrap().share.value
+    };
+    for late in [0.0, 1.0, 2.0] {
+        let share = load([look(0.9, 0.0), look(0.0, late)]);
+        assert!((share - 0.45).abs() < 0.01, "{share} where those between bursts are {late} packets late");
+    }
 }
