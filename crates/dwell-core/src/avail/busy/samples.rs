@@ -136,14 +136,12 @@ impl Samples {
     /// A train at the pace, by those of its gaps that tell, or where none does, as if the link had been busy in all. It counts for the
     /// time that it takes of the link, however many these are and however late the sender was.
     fn look(&self, passed: &[Passed], busy: &[bool]) -> Option<Sample> {
-        match self.own() {
-            Some((own, _)) if self.batch.is_none() => {
-                let told = Sample::of(passed, busy);
-                let look = told.or_else(|| self.whole(&late::kept_busy(passed, busy, own)))?;
-                Some(Sample { gaps: busy.len() as f64 * own / look.input, ..look })
-            }
-            _ => self.whole(passed),
-        }
+        // Of a train that was read at once nothing is known, whenever its packets left.
+        let whole = self.whole(passed)?;
+        let Some((own, _)) = self.own().filter(|_| self.batch.is_none()) else { return Some(whole) };
+        let told = Sample::of(passed, busy);
+        let look = told.or_else(|| self.whole(&late::kept_busy(passed, busy, own)))?;
+        Some(Sample { gaps: busy.len() as f64 * own / look.input, ..look })
     }
 
     /// The mean spacing of a train, read as this receiver reads, over the gaps that `busy` says count.

@@ -153,37 +153,51 @@ impl Store for ClickHouse {
         ))?;
         while let Some(probe) = rows.text()? {
             let account = accounts.entry(probe).or_default();
-            let (given_up, dropped) = (rows.text()?.unwrap_or_default(), rows.text()?.unwrap_or_default());
+            let (given_up, dropped) = (rows.next_text()?, rows.next_text()?);
             account.add(&given_up, &dropped).map_err(|error| rows.failed(error.to_string()))?;
         }
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
-        let mut records = BTreeMap::new();
-        let mut rows = self.ask(&format!(
+        records(&mut self.ask(&format!(
             "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} GROUP BY key, probe) GROUP BY probe"
-        ))?;
-        while let Some(probe) = rows.text()? {
-            *records.entry(probe).or_default() += rows.number()?.unwrap_or(0).unsigned_abs();
-        }
-        Ok(records)
+        ))?)
     }
 
     fn days(&mut self) -> Result<Vec<Day>, WarehouseError> {
-        let mut days = Vec::new();
-        let mut rows = self.ask(&format!("SELECT DISTINCT toInt64(day) FROM {BATCHES}"))?;
-        while let Some(day) = rows.number()? {
-            days.push(Day(day as i32));
-        }
-        days.sort_unstable();
-        days.dedup();
-        Ok(days)
+        days(&mut self.ask(&format!("SELECT DISTINCT toInt64(day) FROM {BATCHES}"))?)
     }
 
     fn drop_day(&mut self, day: Day) -> Result<(), WarehouseError> {
         self.wire.hosts().try_for_each(|host| schema::drop_day(&self.wire, host, day))
     }
+}
+
+/// How many records each probe has, by rows of a name and a count.
+fn records(rows: &mut Rows) -> Result<BTreeMap<String, u64>, WarehouseError> {
+    let mut records = BTreeMap::new();
+    while let Some(probe) = rows.text()? {
+        let (of_probe, count) = (records.entry(probe).or_insert(0u64), rows.next_number()?);
+        *of_probe = u64::try_from(count)
+            .ok()
+            .and_then(|count| of_probe.checked_add(count))
+            .ok_or_else(|| rows.failed(format!("{count} records, which cannot be: ")))?;
+    }
+    Ok(records)
+}
+
+/// Days in their order, by rows of a number.
+fn days(rows: &mut Rows) -> Result<Vec<Day>, WarehouseError> {
+    let mut days = Vec::new();
+    while let Some(number) = rows.number()? {
+        let day =
+            i32::try_from(number).map_err(|_| rows.failed(format!("day {number}, which cannot be: ")))?;
+        days.push(Day(day));
+    }
+    days.sort_unstable();
+    days.dedup();
+    Ok(days)
 }
 
 /// Rows of a part, of the days that may hold something of a span: a batch is kept under one day, and none of its
@@ -243,4 +257,30 @@ fn put_text(rows: &mut Vec<u8>, text: &[u8]) {
     }
     rows.push(length as u8);
     rows.extend_from_slice(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_days_that_cannot_be_are_errors_and_no_figures() {
+        let many = b"\x03one\xff\xff\xff\xff\xff\xff\xff\x7f";
+        let counted = records(&mut Rows::said(many)).unwrap();
+        assert_eq!(counted["one"], i64::MAX.cast_unsigned());
+        let thrice = [many.as_slice(); 3].concat().leak();
+        let negative = b"\x03one\xfe\xff\xff\xff\xff\xff\xff\xff";
+        for (said, why) in [
+            (&*thrice, "cannot be"),
+            (negative, "-2 records"),
+            (b"\x03one", "cut off"),
+            (b"\x03one\x05", "cut off"),
+        ] {
+            let error = records(&mut Rows::said(said)).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        assert_eq!(days(&mut Rows::said(b"\x02\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0")).unwrap(), [Day(1), Day(2)]);
+        let far = days(&mut Rows::said(b"\0\0\0\0\x01\0\0\0")).unwrap_err().to_string();
+        assert!(far.contains("day 4294967296"), "{far}");
+    }
 }

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// Bits of a text's length: a name, and the reasons of one batch, are far shorter than 256 MiB.
 const LENGTH_BITS: usize = 28;
 
+/// What is said of an answer that ends within a row.
+const CUT_OFF: &str = "cut off";
+
 /// A server that does not answer a call within this is none.
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -103,6 +106,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// What a server might say.
+    #[cfg(test)]
+    pub(super) fn said(bytes: &'static [u8]) -> Self {
+        Self { reader: Box::new(bytes), place: "here".to_owned(), doing: "read" }
+    }
+
     /// Fills `row`; false when there is none left.
     pub(super) fn fill(&mut self, row: &mut [u8]) -> Result<bool, WarehouseError> {
         let mut got = 0;
@@ -110,7 +119,7 @@ impl Rows {
             match self.reader.read(&mut row[got..]) {
                 Ok(0) if got == 0 => return Ok(false),
                 Ok(0) => {
-                    return Err(self.failed(format!("cut off: {}", String::from_utf8_lossy(&row[..got]))));
+                    return Err(self.failed(format!("{CUT_OFF}: {}", String::from_utf8_lossy(&row[..got]))));
                 }
                 Ok(more) => got += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -126,7 +135,7 @@ impl Rows {
         let mut byte = [0x80];
         for shift in (0..LENGTH_BITS).step_by(7) {
             if !self.fill(&mut byte)? {
-                return if shift == 0 { Ok(None) } else { Err(self.failed("cut off".to_owned())) };
+                return if shift == 0 { Ok(None) } else { Err(self.failed(CUT_OFF.to_owned())) };
             }
             length |= usize::from(byte[0] & 0x7f) << shift;
             if byte[0] < 0x80 {
@@ -142,7 +151,7 @@ impl Rows {
             return Err(self.failed(error.to_string()));
         }
         if text.len() < length {
-            return Err(self.failed("cut off".to_owned()));
+            return Err(self.failed(CUT_OFF.to_owned()));
         }
         String::from_utf8(text).map(Some).map_err(|error| self.failed(error.to_string()))
     }
@@ -151,6 +160,16 @@ impl Rows {
     pub(super) fn number(&mut self) -> Result<Option<i64>, WarehouseError> {
         let mut bytes = [0; 8];
         Ok(self.fill(&mut bytes)?.then(|| i64::from_le_bytes(bytes)))
+    }
+
+    /// The text that the row goes on with.
+    pub(super) fn next_text(&mut self) -> Result<String, WarehouseError> {
+        self.text()?.ok_or_else(|| self.failed(CUT_OFF.to_owned()))
+    }
+
+    /// The number that the row goes on with.
+    pub(super) fn next_number(&mut self) -> Result<i64, WarehouseError> {
+        self.number()?.ok_or_else(|| self.failed(CUT_OFF.to_owned()))
     }
 
     /// What a server said in the middle of an answer stands in its place.
@@ -167,8 +186,7 @@ mod tests {
     use super::Rows;
 
     fn text(bytes: &'static [u8]) -> Result<Option<String>, String> {
-        let mut rows = Rows { reader: Box::new(bytes), place: "here".to_owned(), doing: "read" };
-        rows.text().map_err(|error| error.to_string())
+        Rows::said(bytes).text().map_err(|error| error.to_string())
     }
 
     #[test]
