@@ -34,7 +34,10 @@ impl Busy {
         for (count, what) in [
             (self.lost, "lost packets"),
             (self.disordered, "came in another order than they were sent in"),
-            (self.still, "came at once behind a host that stood still"),
+            (
+                self.still,
+                "waited a millisecond or more and then came at once, as behind a host that stood still or a much faster link,",
+            ),
         ] {
             if count > 0 {
                 report.warnings.push(format!("{count} of {} trains {what} and were not used", self.seen));

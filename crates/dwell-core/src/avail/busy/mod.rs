@@ -132,9 +132,7 @@ impl Busy {
             vantage: Vantage::Capture,
         }
     }
-}
 
-impl Busy {
     /// Whether a train, whose first packet left and came so, met a host that stood still: one of few, behind the bursts of the first round.
     fn stood_still(&self, passed: &[Passed], first: Option<(f64, f64)>) -> bool {
         if matches!(self.round, Round::Pace(_)) || self.samples.batch.is_some() {

@@ -1,4 +1,5 @@
-//! A host that stood still: what it held comes at once when it goes on, which is no link's doing.
+//! A host that stood still: what it held comes at once when it goes on, which is not the narrow link's doing. A link that is four times as
+//! fast does the same where a millisecond of others' packets waits before it, so few trains may be left out for it, and are told.
 
 use crate::stream::Passed;
 
@@ -12,7 +13,7 @@ const AT_ONCE: f64 = 0.25;
 const RARE: usize = 10;
 
 /// Whether a train met that, of whose packets a link takes `own` for each and whose first waited so long: packets came at once behind
-/// one that was so late, and when they came through the link is not known. No link does it alone: it parts them.
+/// one that was so late, and when they came through the link is not known: it would part them.
 pub(super) fn stood_still(passed: &[Passed], own: f64, waited: f64) -> bool {
     let held = |two: &[Passed]| two[1].delay() - two[0].delay();
     let late = [waited].into_iter().chain(passed.windows(2).map(held)).map(|late| late > STILL);
