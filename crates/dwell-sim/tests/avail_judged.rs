@@ -135,6 +135,27 @@ fn tight_elsewhere() -> Vec<Case> {
     cases
 }
 
+/// A narrow link that is idle, and a faster one before or behind it that others fill in bursts of 5 ms, at 1.5 times what the fastest carries.
+fn bursts_elsewhere() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for mbps in [200.0, 500.0, 1e3] {
+        for load in [20, 50, 80, 95] {
+            let (fast, narrow) = (link(1e4, "", 0, 0), link(100.0, "", 0, 0));
+            let cross = format!(
+                "[[links.cross]]\nkind = {{ pareto = {{ shape = 1.5, on = '5 ms', peak = '1.5 Gb/s' }} }}\nsize = '1526 B'\nload = '{load} %'\n"
+            );
+            let bursty = format!("{}{cross}", link(mbps, "", 0, 0));
+            for (place, links) in
+                [("before", format!("{bursty}{narrow}")), ("behind", format!("{narrow}{bursty}"))]
+            {
+                let name = format!("bursts {place}: {mbps} Mb/s, {load} %");
+                cases.push(Case::new(name, &format!("{fast}{links}"), 100.0));
+            }
+        }
+    }
+    cases
+}
+
 /// A link of 100 Mb/s before which the sender is late: a tenth of its packets by 200 us, or each by some 40 us. No other is
 /// told sooner because one was late.
 fn late_senders(loads: &[u32]) -> Vec<Case> {
@@ -322,6 +343,14 @@ fn where_the_tight_link_is_another_nothing_is_far_off_without_a_warning() {
     assert!(median(&judged.errors).unwrap() < 0.08 && judged.worst_unwarned() < 0.25);
 }
 
+/// Bursts on another link leave little but bounds: these hold.
+#[test]
+fn where_bursts_are_on_another_link_what_is_told_holds() {
+    let judged = judge("bursts elsewhere", &bursts_elsewhere(), 0..4);
+    assert!(judged.worst_unwarned() < 0.25);
+    assert!(judged.held * 10 >= judged.runs * 9, "{} of {}", judged.held, judged.runs);
+}
+
 #[test]
 fn a_token_bucket_that_passes_all_short_trains_is_told() {
     let judged = judge("buckets", &behind_buckets(), 0..2);
@@ -404,6 +433,12 @@ fn all_tight_elsewhere() {
 
 #[test]
 #[ignore = "figures of the book"]
+fn all_with_bursts_elsewhere() {
+    judge("BURSTS ELSEWHERE", &bursts_elsewhere(), asked());
+}
+
+#[test]
+#[ignore = "figures of the book"]
 fn all_in_bursts_of_the_judge() {
     judge("BURSTS OF THE JUDGE", &in_bursts_of_the_judge(), asked());
 }
@@ -430,6 +465,7 @@ fn all_but_one_link_by_other_seeds() {
         ("NICS", behind_nics()),
         ("SEVERAL", several_links()),
         ("TIGHT ELSEWHERE", tight_elsewhere()),
+        ("BURSTS ELSEWHERE", bursts_elsewhere()),
         ("LATE SENDERS", late_senders(&[0, 10, 30, 50, 70, 90])),
         ("BUCKETS", behind_buckets()),
     ] {

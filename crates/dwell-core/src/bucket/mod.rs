@@ -247,10 +247,8 @@ impl Bucket {
 
     /// How packets fell, where all long trains did alike.
     pub(crate) fn fallen(&self) -> Option<Fall> {
-        let near = |fall: &Fall| Fall { passed: fall.passed + NEAR, ..*fall };
-        let near: Vec<Fall> = self.falls.iter().map(near).collect();
         let is_refuted = self.refuted || self.overflowed;
-        let fell = near.len() == ALIKE && alike(&near, PLACE, RATE) && !is_refuted;
+        let fell = self.falls.len() == ALIKE && fell_alike(&self.falls) && !is_refuted;
         fell.then(|| self.falls[0])
     }
 
@@ -409,9 +407,19 @@ impl Bucket {
 
     /// How long it takes until what the last train left is gone and the bucket is full.
     fn drained(&self) -> Nanos {
-        let Some(fall) = self.falls.last() else { return Nanos::ZERO };
-        Nanos::from_f64((self.last as f64 + REFILLED * fall.passed) * fall.after)
+        self.falls.last().map_or(Nanos::ZERO, |fall| drained(fall, self.last))
     }
+}
+
+/// How long it takes until what a train of so many packets left is gone that fell so, and the bucket is full.
+pub(crate) fn drained(fall: &Fall, packets: usize) -> Nanos {
+    Nanos::from_f64((packets as f64 + REFILLED * fall.passed) * fall.after)
+}
+
+/// Whether long trains fell at one place and to one rate: a bucket empties at the same place each time, and others send what they send.
+pub(crate) fn fell_alike(falls: &[Fall]) -> bool {
+    let near = |fall: &Fall| Fall { passed: fall.passed + NEAR, ..*fall };
+    alike(&falls.iter().map(near).collect::<Vec<_>>(), PLACE, RATE)
 }
 
 /// What came through an emptied bucket: of what a policer let pass, too, each took as long as the bucket got for it.

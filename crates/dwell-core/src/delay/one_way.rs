@@ -32,9 +32,10 @@ use crate::clock;
 use crate::method::{Method, Step};
 use crate::nic::Kind;
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
+use crate::stats::Estimate;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile_interval, sorted};
-use crate::stats::{Estimate, NORMAL};
+use crate::stats::share::wilson;
 use crate::train::{Departure, Direction, Fate, Fleet, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 
@@ -146,15 +147,6 @@ pub struct Way {
 
 fn middle(values: impl Iterator<Item = f64>) -> Option<Estimate> {
     quantile_interval(&sorted(&values.collect::<Vec<_>>()), 0.5)
-}
-
-/// The 95 % interval of a share seen in `n` trials (Wilson 1927): not empty where nothing was lost.
-fn wilson(share: f64, n: f64) -> (f64, f64) {
-    let z2 = NORMAL * NORMAL;
-    let centre = share + z2 / (2.0 * n);
-    let reach = NORMAL * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    let scale = 1.0 + z2 / n;
-    (((centre - reach) / scale).max(0.0), ((centre + reach) / scale).min(1.0))
 }
 
 /// A delay, unless nothing is left of it: then only that it is no longer than so.

@@ -9,6 +9,7 @@ pub mod change_point;
 pub mod histogram;
 pub mod hull;
 pub mod quantile;
+pub(crate) mod share;
 pub mod signed_rank;
 pub mod slope;
 

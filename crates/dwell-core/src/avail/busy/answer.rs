@@ -1,6 +1,7 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
+use super::waiting::nothing;
 use crate::bucket::Bucket;
 use crate::bucket::fall::{Fall, unseen};
 use crate::limit::Limit;
@@ -16,6 +17,9 @@ const UNALIKE: f64 = 0.04;
 
 /// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
 const BEYOND: f64 = 2.0;
+
+/// Trains at 1.1 times what three links carry that are loaded alike, each by rho, show a load of 1.1^2 rho: so much more than each has.
+const ALIKE: f64 = 0.21;
 
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
@@ -71,7 +75,13 @@ impl Busy {
                 "the sender sends no faster, and what it sent came as it was sent; {}, by the longest train",
                 unseen(self.sending.most())
             );
-            let bound = rate(self.samples.at_least().unwrap_or(0.0));
+            let mut bound = self.samples.at_least().unwrap_or(0.0);
+            if self.waits() {
+                // Another link is loaded, and if it carries much more it holds trains up by less than they can show.
+                let idle = nothing(&self.samples.firsts).unwrap_or(0.0);
+                bound = bound.min(idle / self.samples.pace().unwrap_or(f64::INFINITY));
+            }
+            let bound = rate(bound);
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, why.clone()))
                 .limited(Limit::SenderLimited, why);
@@ -99,6 +109,19 @@ impl Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::at_most(rate(line.free.high), Unit::Bps, why))
                 .limited(Limit::Unstable, why);
+        }
+        if self.is_jerked() {
+            let narrow = rate(self.samples.fastest().map_or(0.0, f64::recip));
+            let idle = nothing(&self.samples.firsts).unwrap_or(0.0);
+            let why = format!(
+                "others load another link than the narrow one in bursts: in {:.0} % of the time or more nothing waits, and a link has as much \
+                 of what it carries free; at most the narrow one's {:.1} Mb/s",
+                idle * 100.0,
+                narrow / 1e6
+            );
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_least(idle * narrow, Unit::Bps, why.clone()))
+                .limited(Limit::Link, why);
         }
         if let Some(range) = self.searched(&line) {
             let why = self.elsewhere(&line).unwrap_or_else(|| {
@@ -152,7 +175,13 @@ impl Busy {
             );
             (Limit::Link, why)
         };
-        let (carries, free) = (line.carries(self.resolution), line.left(self.resolution));
+        let (carries, mut free) = (line.carries(self.resolution), line.left(self.resolution));
+        if self.samples.batch.is_some() && line.share.high > IDLE {
+            report.warnings.push(String::from(
+                "the receiver gathers packets, which hides whether several links are loaded: if they are, more is free than one alone would have",
+            ));
+            free.high = (free.high + ALIKE * line.share.value * carries.value).min(carries.high);
+        }
         report
             .limited(limit, why)
             .with(

@@ -2,7 +2,7 @@
 
 use super::Busy;
 use super::unparted::Another;
-use super::waiting::{allowed, longer, waited};
+use super::waiting::{HOST, allowed, longer, waited};
 use crate::stats::quantile::median;
 use crate::stream::line::Line;
 
@@ -50,6 +50,16 @@ impl Busy {
                  likely together",
             )
         })
+    }
+
+    /// Whether that other link is loaded in bursts, which hold trains of any rate up, or let them come on faster: they test nothing.
+    pub(super) fn is_jerked(&self) -> bool {
+        self.samples.vary() && self.samples.line().is_some_and(|line| self.elsewhere(&line).is_some())
+    }
+
+    /// Whether packets wait longer than hosts make them.
+    pub(super) fn waits(&self) -> bool {
+        waited(&self.samples.firsts).is_some_and(|waited| waited > HOST.max(self.cold()))
     }
 
     /// Whether more trains of the test would show what its few leave open.

@@ -28,7 +28,7 @@ pub(super) fn seen(apart: impl Fn(usize) -> f64, slower: f64, waits: f64) -> Bus
                 Passed { number, sent: 12e3 * number as f64, came }
             })
             .collect();
-        busy.samples.see_burst(&burst);
+        busy.samples.see_burst(&burst, None);
     }
     let met = |input: f64, load: f64| Sample {
         input,

@@ -91,6 +91,8 @@ pub struct Busy {
     /// were sent a second time.
     planned: Option<usize>,
     again: bool,
+    /// How often all was sent once more because what bursts showed was not the link's.
+    anew: usize,
     deep: Deep,
     /// More was to be asked when it took too long.
     is_cut_short: bool,
@@ -122,6 +124,7 @@ impl Busy {
             sizes: BySize::default(),
             planned: None,
             again: false,
+            anew: 0,
             deep: Deep::default(),
             is_cut_short: false,
             bucket: None,
@@ -194,9 +197,9 @@ impl Method for Busy {
         let holds: Vec<f64> = observation.fates.iter().map(|fate| fate.packet.hold.as_f64()).collect();
         let timely = self.samples.timely(&passed, &holds);
         match self.round {
-            Round::Pace(_) => self.samples.see_burst(&passed),
+            Round::Pace(_) => self.samples.see_burst(&passed, first),
             Round::Test => self.trial.see(&passed, self.samples.whole(&passed)),
-            Round::Full | Round::More(_) => self.samples.see_full(&passed, &timely),
+            Round::Full | Round::More(_) => self.samples.see_full(&passed, first, &timely),
             Round::Nearer(step) => self.samples.see_near(step, &passed, &timely),
             Round::Sizes | Round::Deep | Round::Bucket | Round::Over => (),
         }

@@ -33,6 +33,12 @@ const BATCHES: usize = 6;
 /// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
 const TESTED: usize = 22;
 
+/// Those of a search are so many times as long, but no longer than so many nanoseconds, unless the receiver's batches make them so: of what
+/// these make trains last longer no more than such a share of the time is taken.
+const LENGTHENED: usize = 4;
+const LONG: f64 = 5e6;
+const SHARE: f64 = 0.04;
+
 /// So many slower trains make the line, at the least and at the most, and so many at the pace come before them.
 const TRAINS: (usize, usize) = (7, 48);
 const FULL: usize = 8;
@@ -52,6 +58,10 @@ pub(super) struct Plan {
     pub(super) look: usize,
     /// Packets of a train of the test.
     pub(super) tested: usize,
+    /// The same of a train of a search.
+    pub(super) searched: usize,
+    /// No train has more but for the receiver's batches.
+    most: usize,
     /// Trains at the pace, and so many more where they alone count: they take the time and packets of slower ones.
     pub(super) full: usize,
     pub(super) more: usize,
@@ -75,6 +85,8 @@ impl Plan {
         let (packets, look) = (PACKETS.max(least), LOOK.max(least));
         let budget = config.budget(pace);
         let tested = TESTED.max(packets);
+        let most = ((LONG / pace) as usize).max(TESTED * LENGTHENED);
+        let searched = (tested * LENGTHENED).min(most).max(tested);
         let beside = BURST * BURSTS + tested * TEST;
         let beside = beside + FULL * (FULL_HEAD + look);
         let trains = (budget.saturating_sub(beside) / (HEAD + packets)).clamp(TRAINS.0, TRAINS.1);
@@ -84,18 +96,21 @@ impl Plan {
             packets,
             look,
             tested,
+            searched,
+            most,
             full: FULL,
             more: trains * (HEAD + packets) / (FULL_HEAD + look),
             near: [first, trains - first],
-            pause: pause.clamp(LEAST_PAUSE, PAUSE),
+            pause: pause.clamp(LEAST_PAUSE, PAUSE).max(beside_long(packets, most, pace)),
             pace,
             free: 1.0 - share.clamp(0.0, LOADED),
         }
     }
 
-    /// The same where so much of the link is free.
-    pub(super) const fn of_free(self, free: f64) -> Self {
-        Self { free: free.clamp(1.0 - LOADED, 1.0), ..self }
+    /// The same for a search, where so much of the link is free.
+    pub(super) fn of_search(self, free: f64) -> Self {
+        let pause = self.pause.max(beside_long(self.searched, self.most, self.pace));
+        Self { free: free.clamp(1.0 - LOADED, 1.0), pause, ..self }
     }
 
     /// How long the link takes for what a train leaves waiting: all of it but what was sent meanwhile.
@@ -103,6 +118,11 @@ impl Plan {
         let left = train.packets.len() as f64 * self.pace - self.free * train.lasts().as_f64();
         Nanos::from_f64(left.max(LEFT * self.pace) / self.free)
     }
+}
+
+/// The mean pause before a train of so many packets, of which more than `most` are there for a NIC's long batches alone.
+fn beside_long(packets: usize, most: usize, pace: f64) -> Nanos {
+    Nanos::from_f64(packets.saturating_sub(most) as f64 * pace / SHARE)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::Busy;
 use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
-use super::trial::{DOUBTED, FLEET, LENGTHENED, TEST, UNKNOWN};
+use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
 use super::waiting::waited;
 use crate::bucket::{At, Bucket};
 use crate::limit::by_size::BySize;
@@ -32,6 +32,9 @@ const NARROW: f64 = 0.33;
 const NARROW_AMONG_BURSTS: f64 = 0.2;
 const MOST: usize = 8;
 
+/// The same where bursts on another link leave no more than a bound.
+const JERKED: usize = 4;
+
 /// Spacings one after another at which the link idled, though what came before let expect that they were short enough: by
 /// chance one may; of more than so many it is the load that has changed.
 const SLACK: usize = 1;
@@ -51,6 +54,9 @@ const LASTING: i64 = 2;
 
 /// Once so long is over and something is known, nothing more is asked: on slow and busy links each queue takes long to drain.
 const LONGEST_OF_ALL: Nanos = Nanos::from_secs(15);
+
+/// Bursts are sent so often once more where trains showed that what they had told was not the link's.
+const ANEW: usize = 2;
 
 /// One in so many trains that loses packets is no accident.
 const LOSSY: usize = 4;
@@ -114,6 +120,9 @@ impl Busy {
     /// The same where nothing is dropped.
     fn course(&mut self) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
+        if let Round::Full | Round::More(_) = self.round {
+            self.samples.see_idle();
+        }
         match self.round {
             Round::Pace(0) => self.pace(BURST),
             Round::Pace(packets)
@@ -134,13 +143,27 @@ impl Busy {
                 self.samples.full_anew();
                 self.full(Round::Full, |plan| plan.full)
             }
+            Round::Full if self.samples.is_refuted() && self.anew < ANEW => {
+                self.anew += 1;
+                self.samples.anew();
+                self.pace(BURST)
+            }
             Round::Full if self.as_made() || self.samples.full.is_empty() => self.deep(),
             // The queue was too short for trains at the pace; slower ones may come through.
+            Round::Deep if self.deep.doubt().is_some() => self.long_burst(),
             Round::Deep if self.samples.full.is_empty() && self.deep.fall.is_none() => self.nearer(0),
             Round::Deep => end,
             // Where nothing was met, short trains look more often than slow ones would.
             Round::Full if self.samples.bursty() || self.samples.idle() => self.more(0),
             Round::Full => self.nearer(0),
+            // They say no more than what is free while they pass.
+            Round::Nearer(step) | Round::More(step) if self.is_jerked() => {
+                if step < JERKED {
+                    self.more(step)
+                } else {
+                    end
+                }
+            }
             // The trains at the pace, which count then, are too few to have met both bursts and what lies between.
             Round::Nearer(step) if step < MOST && self.samples.bursty() => self.more(step),
             Round::Nearer(_) if self.samples.slack() > SLACK => self.search(),
@@ -269,11 +292,18 @@ impl Busy {
         // show the rate. Where little of that is lost, the sender makes no more than the tokens are for but at once.
         let paced = self.lost > 0 && self.deep.packets < self.config.packets;
         let pace = self.deep.another().or_else(|| self.samples.pace().filter(|_| paced));
-        self.deep.sent(packets, pace.is_none());
-        let burst = match pace {
-            Some(pace) => self.sending.stream(pace, packets),
-            None => self.sending.bursts(packets, 1),
+        self.deep.sent(packets, pace);
+        self.long_burst()
+    }
+
+    /// That burst, again once a token bucket has filled that it may have emptied.
+    fn long_burst(&mut self) -> (Round, Option<Vec<Departure>>) {
+        let mut burst = match self.deep.pace {
+            Some(pace) => self.sending.stream(pace, self.deep.packets),
+            None => self.sending.bursts(self.deep.packets, 1),
         };
+        let filled = self.deep.doubt().unwrap_or(Nanos::ZERO);
+        burst.iter_mut().for_each(|train| train.pause = train.pause.max(filled));
         (Round::Deep, Some(burst))
     }
 
@@ -322,9 +352,9 @@ impl Busy {
         };
         self.trial.at(rate, FLEET);
         let plan = self.plan(pace);
-        let packets = plan.tested * LENGTHENED;
         let free = self.trial.told.map_or(UNKNOWN, |told| told.free.value);
-        (Round::Test, Some(self.sending.tests(1.0 / rate, packets, FLEET, &plan.of_free(free))))
+        let plan = plan.of_search(free);
+        (Round::Test, Some(self.sending.tests(1.0 / rate, plan.searched, FLEET, &plan)))
     }
 }
 

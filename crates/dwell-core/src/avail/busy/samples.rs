@@ -1,5 +1,6 @@
 //! What trains showed so far, and what it says of the link.
 
+mod idle;
 mod signs;
 
 use super::late;
@@ -18,6 +19,9 @@ const SPREAD: f64 = 1.03;
 /// Trains that leave so much slower than they should are as fast as the sender makes them.
 const LATE: f64 = 1.1;
 
+/// One train tells of no batches.
+const TWICE: usize = 2;
+
 /// What is taken for loaded before anything is known.
 const UNKNOWN: f64 = 0.5;
 
@@ -26,18 +30,26 @@ const UNKNOWN: f64 = 0.5;
 pub(super) struct Samples {
     /// Packets that the receiver reads at once, where it reads several.
     pub(super) batch: Option<usize>,
+    /// The same of single trains.
+    batches: Vec<Option<usize>>,
     /// Single gaps of bursts, nanoseconds.
     gaps: Vec<f64>,
     /// The same of trains at the pace.
     full_gaps: Vec<f64>,
     /// Bursts of one length, as they were read.
     read: Vec<Vec<Passed>>,
+    /// Departure and apparent delay of their first packets, nanoseconds.
+    read_began: Vec<Option<(f64, f64)>>,
     /// Of these.
     pub(super) bursts: Vec<Sample>,
     /// Mean gap between packets of bursts as they were sent.
     made: Vec<f64>,
     /// Of whole trains at the pace, whenever their packets left.
     pub(super) sent: Vec<Sample>,
+    /// Departure and apparent delay of the first packets of each of these.
+    began: Vec<Option<(f64, f64)>>,
+    /// L / C, where trains that waited for nothing showed it.
+    shown: Option<Known>,
     /// The same of their gaps that tell (see [`late`]).
     pub(super) full: Vec<Sample>,
     /// Of the heads of slower trains: behind their first packets these come at the pace as well.
@@ -58,25 +70,43 @@ pub(super) struct Samples {
 impl Samples {
     /// Bursts of another length follow.
     pub(super) fn burst_anew(&mut self) {
+        self.batches.clear();
         self.gaps.clear();
         self.bursts.clear();
     }
 
+    /// Nothing that bursts showed counts, nor what was sent at their pace.
+    pub(super) fn anew(&mut self) {
+        self.read.clear();
+        self.read_began.clear();
+        self.full_gaps.clear();
+        self.full_anew();
+    }
+
     /// Trains at the pace are sent a second time.
     pub(super) fn full_anew(&mut self) {
+        self.batches.clear();
         self.sent.clear();
+        self.began.clear();
         self.full.clear();
         self.whole_looks.clear();
     }
 
-    /// Looks at how packets were read.
+    /// Looks at how packets were read: in batches, if most trains were (of one some packets may have waited behind a faster link, so that these came
+    /// nearer to each other than the others).
     pub(super) fn see_batches(&mut self, passed: &[Passed]) {
-        self.batch = self.batch.max(batch(&gaps(passed)));
+        self.batches.push(batch(&gaps(passed)));
+        let read = self.batches.iter().flatten();
+        if read.clone().count() >= TWICE && read.clone().count() * 2 > self.batches.len() {
+            self.batch = self.batch.max(read.max().copied());
+        }
     }
 
-    pub(super) fn see_burst(&mut self, passed: &[Passed]) {
+    /// A burst, whose first packet left and came so.
+    pub(super) fn see_burst(&mut self, passed: &[Passed], began: Option<(f64, f64)>) {
         self.gaps.extend(gaps(passed));
         self.read.push(passed.to_vec());
+        self.read_began.push(began);
         self.read_bursts(None);
         // Where its gaps crowd tells L / C however late the sender was, and L / C tells which of them are the sender's own.
         if let Some((own, _)) = self.crowd() {
@@ -103,11 +133,14 @@ impl Samples {
         }
     }
 
-    /// A train at the pace, of whose gaps those behind the head count that `busy` says.
-    pub(super) fn see_full(&mut self, passed: &[Passed], busy: &[bool]) {
+    /// A train at the pace, whose first packet left and came so, and of whose gaps those behind the head count that `busy` says.
+    pub(super) fn see_full(&mut self, passed: &[Passed], began: Option<(f64, f64)>, busy: &[bool]) {
         self.full_gaps.extend(gaps(passed.get(1..).unwrap_or_default()));
         let Some(behind) = passed.get(FULL_HEAD - 1..) else { return };
-        self.sent.extend(self.whole(behind));
+        if let Some(whole) = self.whole(behind) {
+            self.sent.push(whole);
+            self.began.push(began);
+        }
         self.full.extend(self.sample(behind, &busy[FULL_HEAD - 1..]));
         self.whole_looks.extend(self.look(behind, &busy[FULL_HEAD - 1..]));
     }
@@ -161,7 +194,7 @@ impl Samples {
 
     /// Where gaps of bursts crowd.
     fn crowd(&self) -> Option<Known> {
-        unparted(&self.gaps, self.burst()? - self.made()?)
+        self.shown.or_else(|| unparted(&self.gaps, self.burst()? - self.made()?))
     }
 
     /// L / C, where packets show it: where bursts come faster than the link serves them.

@@ -13,9 +13,6 @@ pub(super) const TEST: usize = 2;
 pub(super) const DOUBTED: usize = 8;
 pub(super) const FLEET: usize = 2;
 
-/// Those of a search are so many times as long.
-pub(super) const LENGTHENED: usize = 4;
-
 /// The search goes on until what is free is known so well, as a share of what the narrow link carries, or after so many
 /// fleets, where the tight link may be that one or carries no more than it; twice as many where even then it is not known nearly as well.
 const RESOLUTION: f64 = 0.12;

@@ -86,7 +86,7 @@ pub(super) fn another(
 }
 
 /// By how much packets come nearer to each other than the `gap` that one link makes them before it is no host's doing.
-fn beyond_hosts(gap: f64) -> f64 {
+pub(super) fn beyond_hosts(gap: f64) -> f64 {
     (ANOTHER * gap).max(HOST.min(HOSTS * gap))
 }
 

@@ -1,15 +1,36 @@
 //! How long packets that come at random wait on the path.
 
+use crate::stats::Line as Straight;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::mean;
+use crate::stats::share::wilson;
 use crate::stream::line::Line;
 
-/// The mean wait of single packets, of departure and apparent delay each, above the line under all of them, which is
-/// what two clocks make of a delay without a queue; `None` of fewer than three.
+/// No two clocks go apart faster: a delay that grows by more is a queue's.
+const CLOCKS: f64 = 1e-3;
+
+/// The delay without a queue: the line under all packets, of departure and apparent delay each, which is what two clocks make of it.
+pub(super) fn unqueued(points: &[(f64, f64)]) -> Option<Straight> {
+    let least = || points.iter().map(|(_, delay)| *delay).reduce(f64::min);
+    line_under(points)
+        .filter(|line| line.slope.abs() < CLOCKS)
+        .or_else(|| Some(Straight { intercept: least()?, slope: 0.0 }))
+}
+
+/// The mean wait of single packets above that; `None` of fewer than three.
 pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
-    let line = line_under(points)?;
+    let line = unqueued(points)?;
     let waits: Vec<f64> = points.iter().map(|(sent, delay)| delay - line.at(*sent)).collect();
     (points.len() > 2).then(|| mean(&waits)).flatten()
+}
+
+/// In which share of the time nothing waits on the path, at the least: packets that come at random find it so, but for a host's delays;
+/// `None` of fewer than three.
+pub(super) fn nothing(points: &[(f64, f64)]) -> Option<f64> {
+    let line = unqueued(points).filter(|_| points.len() > 2)?;
+    let found = points.iter().filter(|(sent, delay)| delay - line.at(*sent) < HOST).count();
+    let all = points.len() as f64;
+    Some(wilson(found as f64 / all, all).0)
 }
 
 /// Waits so many times what the load explains are another link's.

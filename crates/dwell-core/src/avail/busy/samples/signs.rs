@@ -67,7 +67,12 @@ impl Samples {
     /// Whether trains of one spacing met more and less, on a link that is loaded alone. Those at the pace are short and many: their
     /// gaps would hide what the slower ones show, so either kind is asked for itself.
     pub(in crate::avail::busy) fn differ(&self) -> bool {
-        self.alone().is_some()
+        self.alone().is_some() && self.vary()
+    }
+
+    /// The same on whatever link: what several steady loads make of trains is in their single gaps as well.
+    pub(in crate::avail::busy) fn vary(&self) -> bool {
+        self.batch.is_none()
             && (differ(self.near.iter().map(Vec::as_slice)) || differ([self.full.as_slice(), &self.heads]))
     }
 }

@@ -146,7 +146,7 @@ fn a_look_between_bursts_counts_as_much_as_one_in_a_burst_however_late_the_sende
     let load = |looks: [Vec<Passed>; 2]| {
         let mut samples = Samples { bursts_seen: true, ..bursts(false) };
         for passed in [&looks[0], &looks[1]].into_iter().cycle().take(20) {
-            samples.see_full(passed, &samples.timely(passed, &holds));
+            samples.see_full(passed, None, &samples.timely(passed, &holds));
         }
         assert!(samples.bursty());
         samples.line().unwrap().share.value
