@@ -121,7 +121,9 @@ impl Continuous {
             self.unproven += u64::from(answered.is_some() && !is_proven);
             tell(answered.filter(|_| is_proven), By::Acknowledgment);
             tell(echoed, By::Timestamps);
-            if payload > 0 {
+            // What is sent again replies to nothing, nor does a byte that only asks whether the other end is there: it is an old
+            // one (RFC 9293, 3.8.4).
+            if payload > 0 && own.is_more(sequence.wrapping_add(payload)) {
                 tell(others.replied(acknowledgment), By::Response);
             }
         }

@@ -143,7 +143,7 @@ impl Sent {
             // Sent again, or out of order: which one is acknowledged will not be known (Karn).
             self.bytes.forget_after(sequence);
         }
-        if self.next.is_none_or(|next| is_newer(end, next)) {
+        if self.is_more(end) {
             self.next = Some(end);
         }
         if is_data && let Beginning::Seen(asked) = &mut self.beginning {
@@ -170,15 +170,37 @@ impl Sent {
 
     /// When that was sent, so far as was [seen](Self::is_seen), which this acknowledgment answers.
     pub(super) fn acknowledged(&mut self, at: Nanos, acknowledgment: u32) -> Option<Nanos> {
-        if matches!(self.beginning, Beginning::Unseen) && self.next == Some(acknowledgment) {
-            self.beginning = Beginning::Settled(at);
+        let is_beyond = self.next.is_some_and(|next| is_newer(acknowledgment, next));
+        match &mut self.beginning {
+            Beginning::Unseen if self.next == Some(acknowledgment) => {
+                self.beginning = Beginning::Settled(at);
+            }
+            // It has sent more than passed. What of that passes yet is late, or sent again.
+            Beginning::Settled(_) if is_beyond => self.beginning = Beginning::Unseen,
+            Beginning::Seen(asked) if is_beyond => {
+                *asked = Asked::Twice;
+                self.next = Some(acknowledgment);
+            }
+            _ => {}
         }
         self.bytes.answer(acknowledgment)
     }
 
     /// When the time stamp was sent first that this is the first echo of.
     pub(super) fn echoed(&mut self, echo: u32) -> Option<Nanos> {
+        // Something with this stamp has not passed: what passes yet with it is not what was answered first. (0 is no echo.)
+        if let Some(newest) = &mut self.newest_stamp
+            && echo != 0
+            && is_newer(echo, *newest)
+        {
+            *newest = echo;
+        }
         self.stamps.answer(echo)
+    }
+
+    /// Whether data that end here hold anything that it has not sent before, nor had acknowledged.
+    pub(super) fn is_more(&self, end: u32) -> bool {
+        self.next.is_none_or(|next| is_newer(end, next))
     }
 
     /// When the last byte of a request was sent to which data with this acknowledgment is the reply.

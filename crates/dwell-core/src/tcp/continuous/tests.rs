@@ -268,6 +268,55 @@ fn what_does_not_acknowledge_the_request_is_no_reply() {
 }
 
 #[test]
+fn what_is_sent_again_is_no_reply() {
+    // The byte of a keep-alive while the program is at work, as Windows sends it.
+    let kept_alive = [
+        sent(0, 1, 1, 100),
+        back(sent(2_000, 1, 101, 0)),
+        back(sent(30_000_000, 0, 101, 1)),
+        sent(30_000_010, 101, 1, 0),
+        back(sent(90_000_000, 1, 101, 500)),
+    ];
+    assert_eq!(told(&kept_alive, By::Response), [(server(), 90_000_000)]);
+    // The reply before, which was lost behind the probe, when the next request is there.
+    let again = [
+        sent(0, 1, 1, 100),
+        back(sent(2_000, 1, 101, 1_000)),
+        sent(20_000, 101, 1, 100),
+        back(sent(220_000, 1, 201, 1_000)),
+        sent(221_000, 201, 1_001, 0),
+        back(sent(800_000, 1_001, 201, 500)),
+    ];
+    assert_eq!(told(&again, By::Response), [(server(), 2_000), (server(), 780_000)]);
+}
+
+#[test]
+fn what_passes_after_its_answer_gives_nothing() {
+    // One direction reaches the probe late, or this is sent again and was missed before: what answers it has passed.
+    let begun = [stamped(sent(0, 1, 1, 10), 5, 4), stamped(back(sent(300, 1, 11, 10)), 5, 5)];
+    let late = [
+        stamped(back(sent(9_950, 11, 111, 1_000)), 20, 10),
+        stamped(sent(10_000, 11, 11, 100), 10, 5),
+        stamped(back(sent(10_001, 1_011, 111, 1_000)), 20, 10),
+        sent(11_000, 111, 2_011, 0),
+    ];
+    let segments = [&begun[..], &late].concat();
+    let before = [(server(), 300), (client(), 9_700)];
+    assert_eq!(told(&segments, By::Acknowledgment), [&before[..], &[(client(), 999)]].concat());
+    assert_eq!(told(&segments, By::Response), [(server(), 300)]);
+    assert_eq!(told(&segments, By::Timestamps), before);
+    // After a rest as well, where the beginning was not seen.
+    let rested = [
+        sent(0, 1, 1, 10),
+        back(sent(300, 1, 11, 0)),
+        back(sent(20_000_000, 1, 111, 0)),
+        sent(20_000_050, 11, 1, 100),
+        back(sent(20_000_051, 1, 111, 0)),
+    ];
+    assert_eq!(told_of(&rested, By::Acknowledgment), []);
+}
+
+#[test]
 fn a_full_window_is_sampled_and_what_is_lost_blocks_nothing() {
     let mut segments: Vec<Segment> = (0..100).map(|n| sent(i64::from(n), 1 + n * 100, 1, 100)).collect();
     segments.extend((0..100).map(|n| back(sent(300 + i64::from(n), 1, 101 + n * 100, 0))));

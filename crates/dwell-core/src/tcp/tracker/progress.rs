@@ -359,12 +359,16 @@ impl Progress {
         segment.sequence.wrapping_sub(self.isn_server.wrapping_add(1)) < FIRST_WINDOW
     }
 
-    /// Whether a server's segment without SYN is what it sends once the connection is there. With TCP Fast Open it need
-    /// not wait for that.
+    /// Whether a server's segment without SYN is what it sends once the connection is there: data, FIN, or word that it has had
+    /// data. That it has had the SYN it says before as well, to whatever does not fit (RFC 9293, 3.10.7.4): a SYN once more, or
+    /// what these ports had before. With TCP Fast Open it need not wait for the client.
     pub(super) fn shows_established(&self, segment: &Segment) -> bool {
+        let acknowledged = segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1));
+        let goes_on = segment.payload > 0 || segment.flags.has(TcpFlags::FIN) || acknowledged > 0;
         !self.flags.has(Flag::FastOpen)
             && !self.flags.has(Flag::OptionsCut)
             && self.follows_answer(segment)
-            && segment.acknowledgment.wrapping_sub(self.isn_client.wrapping_add(1)) < FIRST_WINDOW
+            && goes_on
+            && acknowledged < FIRST_WINDOW
     }
 }

@@ -12,6 +12,9 @@ use crate::unit::Nanos;
 /// implementations that begin with a round trip of 100 ms, and wait for two. A little less, for timers may be early.
 const TIMEOUT: Nanos = Nanos::from_millis(190);
 
+/// A mirror's copy comes sooner than this, what is sent again later.
+const COPY: Nanos = Nanos::from_millis(10);
+
 /// What a client sends first has as many bytes at least, and so has the ID that it makes up (RFC 9000, 14.1 and 7.2).
 const LEAST_FIRST: u32 = 1_200;
 const LEAST_ID: usize = 8;
@@ -138,6 +141,13 @@ impl Stage {
             }
             Step::Answered { server, .. } | Step::Told { server } if server != long.from => {
                 self.step = Step::Confused;
+                None
+            }
+            // Its first message once more: either may be what the client answers.
+            Step::Answered { first, server, is_retry, .. }
+                if long.has(Kind::Initial) && at - first >= COPY =>
+            {
+                self.step = Step::Answered { first, server, is_retry, is_certain: false };
                 None
             }
             _ => None,

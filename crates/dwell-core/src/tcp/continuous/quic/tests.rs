@@ -109,6 +109,23 @@ fn the_second_part_of_a_first_message_answers_nothing() {
 }
 
 #[test]
+fn a_servers_first_message_that_passes_again_makes_the_clients_half_a_bound() {
+    // A timer that remembers the path; or the client's, which had the server send it again. The first one was lost behind the probe.
+    let [asked, first, _] = <[Passed; 3]>::try_from(opening()).expect("three");
+    let repetition = answers(30_500, &[INITIAL, HANDSHAKE]);
+    for asked_again in [None, Some((30_200, true, asked.2.clone()))] {
+        let next = asked_again.into_iter().chain([repetition.clone(), heard(30_650, &[INITIAL])]);
+        let told = halves(&[asked.clone(), first.clone()].into_iter().chain(next).collect::<Vec<_>>());
+        assert_eq!(told, [("server", exact(300)), ("client", at_most(30_350))]);
+    }
+    // A mirror's copy, and the rest of the message.
+    for next in [answers(310, &[INITIAL, HANDSHAKE]), answers(30_310, &[HANDSHAKE])] {
+        let told = halves(&[asked.clone(), first.clone(), next, heard(30_450, &[INITIAL])]);
+        assert_eq!(told, [("server", exact(300)), ("client", exact(30_150))]);
+    }
+}
+
+#[test]
 fn data_of_a_client_that_remembers_answers_nothing() {
     let told = halves(&[
         asks(0, &[INITIAL, ZERO_RTT]),

@@ -87,6 +87,20 @@ fn what_the_server_sends_next_is_a_bound() {
 }
 
 #[test]
+fn a_server_that_still_waits_may_acknowledge_the_syn_alone() {
+    // In answer to a SYN that overtook another, or to what these ports had before.
+    let waits = back(bare(400, TcpFlags::ACK, ISN_S + 1, ISN_C + 1));
+    let told = only(&[syn(0), syn_ack(300), waits, ack(900)]);
+    assert_eq!(halves(&told), (exact(300), exact(600), exact(900)));
+    assert_eq!(halves(&only(&[syn_ack(300), waits, ack(900)])).1, exact(600));
+    let told = only(&[syn(0), syn_ack(300), waits]);
+    assert_eq!((told.ending, told.client_half), (Ending::Unfinished, Half::Unknown));
+    // That of the client's data it sends only afterwards.
+    let has_data = Segment { acknowledgment: ISN_C + 11, ..waits };
+    assert_eq!(only(&[syn(0), syn_ack(300), has_data]).client_half, at_most(100));
+}
+
+#[test]
 fn what_follows_a_syn_ack_that_may_be_a_repetition_bounds_nothing() {
     // Of the SYN/ACK before it nothing passed here; the data answer neither.
     let late = |at, value| stamped(with_data(ack(at), 9), 1_100, value);
