@@ -1,7 +1,7 @@
 //! Going on with what is new in a warehouse.
 
 use super::lines::Lines;
-use super::outcome::Outcome;
+use super::outcome::{Choice, Outcome, is_nat};
 use super::source::{self, Source, now};
 use crate::figure::counted;
 use crate::interrupted::interrupted;
@@ -9,6 +9,7 @@ use crate::screen::{coloured, print};
 use crate::terminal::{Live, View};
 use anyhow::{Result, bail};
 use dwell_core::Nanos;
+use dwell_core::tcp::IsnKey;
 use dwell_core::tcp::section::{Connection, Ends};
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
@@ -37,22 +38,69 @@ const VOTERS: u64 = 30;
 
 /// Connections that have been told, and when each was last among what the warehouse hands out.
 #[derive(Default)]
-struct Told(HashMap<Ends, Nanos>);
+struct Told {
+    when: HashMap<Ends, Nanos>,
+    /// Those that not every probe saw, of this look, by their numbers: what may be one behind a NAT.
+    parts: HashMap<IsnKey, Vec<Ends>>,
+}
 
 impl Told {
-    /// Whether it has been told already.
-    fn has(&mut self, ends: &Ends, now: Nanos) -> bool {
-        self.0.get_mut(ends).map(|seen| *seen = now).is_some()
+    /// By which names a connection is known. Of one that was joined by its numbers each part is it, also where it comes alone:
+    /// one part may come later than the others, and go later.
+    fn names(&self, connection: &Connection) -> Vec<Ends> {
+        let mut names = vec![connection.ends];
+        if is_nat(connection) {
+            names.extend(self.parts.get(&connection.ends.isn_key()).into_iter().flatten());
+        }
+        names
     }
 
-    fn note(&mut self, ends: Ends, now: Nanos) {
-        self.0.insert(ends, now);
+    /// Whether it has been told already.
+    fn has(&mut self, connection: &Connection, now: Nanos) -> bool {
+        let known = self.names(connection).iter().any(|name| self.when.contains_key(name));
+        if known {
+            self.note(connection, now);
+        }
+        known
+    }
+
+    fn note(&mut self, connection: &Connection, now: Nanos) {
+        let names = self.names(connection);
+        self.when.extend(names.into_iter().map(|name| (name, now)));
     }
 
     /// What the warehouse hands out no longer need not be remembered, but for a while, as a probe whose clock is ahead may ship
     /// late.
     fn forget(&mut self, now: Nanos) {
-        self.0.retain(|_, seen| now - *seen <= REMEMBERED);
+        self.when.retain(|_, seen| now - *seen <= REMEMBERED);
+        self.parts.clear();
+    }
+}
+
+/// One look at what the warehouse hands out: chooses what is new, once every probe has told of it or it has waited for so long.
+struct Look<'a> {
+    told: &'a mut Told,
+    now: Nanos,
+    probes: usize,
+    /// `None`: nothing waits any more.
+    patience: Option<Nanos>,
+}
+
+impl Choice for Look<'_> {
+    fn see(&mut self, connection: &Connection) {
+        if connection.sights.len() < self.probes {
+            self.told.parts.entry(connection.ends.isn_key()).or_default().push(connection.ends);
+        }
+    }
+
+    fn wants(&mut self, connection: &Connection) -> bool {
+        let waited = |patience| self.now - connection.first_at >= patience;
+        let is_ripe = connection.sights.len() == self.probes || self.patience.is_none_or(waited);
+        let is_new = !self.told.has(connection, self.now) && is_ripe;
+        if is_new {
+            self.told.note(connection, self.now);
+        }
+        is_new
     }
 }
 
@@ -86,7 +134,7 @@ pub(super) fn follow(
             ordered |= voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
         }
         if ordered {
-            hear(source, outcome, lines, &mut told, PATIENCE)?;
+            hear(source, outcome, lines, &mut told, Some(PATIENCE))?;
         }
         if live.is_none() {
             let waits_now = waiting(missing.as_deref(), ordered, outcome);
@@ -115,7 +163,7 @@ pub(super) fn follow(
     if !ordered {
         outcome.learn_order(source)?;
     }
-    hear(source, outcome, lines, &mut told, Nanos::ZERO)
+    hear(source, outcome, lines, &mut told, None)
 }
 
 /// What is waited for before anything can be told.
@@ -128,24 +176,16 @@ fn waiting(missing: Option<&str>, ordered: bool, outcome: &Outcome) -> Option<St
     }
 }
 
-/// Hears each connection once, when every probe has told of it or it has waited for so long.
+/// Hears each connection once.
 fn hear(
     source: &mut Source,
     outcome: &mut Outcome,
     lines: &mut Lines,
     told: &mut Told,
-    patience: Nanos,
+    patience: Option<Nanos>,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
-    let mut wanted = |connection: &Connection| {
-        let ripe = connection.sights.len() == probes || now - connection.first_at >= patience;
-        let is_new = !told.has(&connection.ends, now) && ripe;
-        if is_new {
-            told.note(connection.ends, now);
-        }
-        is_new
-    };
-    outcome.hear_some(source, lines, &mut wanted)?;
+    outcome.hear_some(source, lines, &mut Look { told: &mut *told, now, probes, patience })?;
     told.forget(now);
     lines.flush()
 }
@@ -160,22 +200,79 @@ fn view(outcome: &Outcome, waits: Option<String>, late: &[String]) -> View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dwell_core::tcp::Endpoint;
+    use dwell_core::tcp::section::{NatJoin, Sight};
+    use dwell_core::tcp::{Endpoint, Flags, Half, Quality};
     use std::net::Ipv4Addr;
+
+    fn connection(port: u16, probes: &[usize]) -> Connection {
+        let end = |port| Endpoint { address: Ipv4Addr::LOCALHOST.into(), port };
+        let ends = Ends { client: end(port), server: end(443), isn_client: 1, isn_server: 2 };
+        let sight = |probe: &usize| Sight {
+            probe: *probe,
+            server: Half::Unknown,
+            client: Half::Unknown,
+            quality: Quality::Exact,
+            flags: Flags::default(),
+            syn_acks: 1,
+        };
+        Connection { ends, first_at: Nanos::ZERO, sights: probes.iter().map(sight).collect() }
+    }
 
     #[test]
     fn what_is_handed_out_no_longer_is_forgotten_after_a_while() {
-        let end = |port| Endpoint { address: Ipv4Addr::LOCALHOST.into(), port };
-        let ends = |port| Ends { client: end(port), server: end(443), isn_client: 1, isn_server: 2 };
+        let of = |port| connection(port, &[0]);
         let mut told = Told::default();
-        assert!(!told.has(&ends(1), Nanos::ZERO));
-        (1..=2).for_each(|port| told.note(ends(port), Nanos::ZERO));
+        assert!(!told.has(&of(1), Nanos::ZERO));
+        (1..=2).for_each(|port| told.note(&of(port), Nanos::ZERO));
         for second in 0..600 {
-            assert!(told.has(&ends(1), Nanos::from_secs(second)));
+            assert!(told.has(&of(1), Nanos::from_secs(second)));
             told.forget(Nanos::from_secs(second));
         }
-        assert_eq!(told.0.len(), 1);
+        assert_eq!(told.when.len(), 1);
         told.forget(Nanos::from_secs(1_000));
-        assert!(told.0.is_empty());
+        assert!(told.when.is_empty());
+    }
+
+    /// Which of these are told at looks that follow each other, the last of which waits for nothing more.
+    fn told(looks: &[&[Connection]]) -> Vec<Vec<u16>> {
+        let (mut told, mut all) = (Told::default(), Vec::new());
+        for (number, seen) in looks.iter().enumerate() {
+            let now = Nanos::from_secs(number as i64);
+            let patience = (number + 1 < looks.len()).then_some(Nanos::ZERO);
+            let mut look = Look { told: &mut told, now, probes: 2, patience };
+            let mut join = NatJoin::new(2);
+            let mut new = Vec::new();
+            let mut take = |connection: Connection, look: &mut Look<'_>| {
+                new.extend(look.wants(&connection).then_some(connection.ends.client.port));
+            };
+            for connection in *seen {
+                look.see(connection);
+                join.offer(connection.clone(), &mut |connection| take(connection, &mut look));
+            }
+            join.finish(&mut |connection| take(connection, &mut look));
+            told.forget(now);
+            all.push(new);
+        }
+        all
+    }
+
+    #[test]
+    fn what_a_nat_parts_is_told_once_whichever_part_comes_or_goes_first() {
+        let [inside, outside] = [connection(1, &[0]), connection(2, &[1])];
+        let both = [inside.clone(), outside.clone()];
+        let alone = std::slice::from_ref;
+        assert_eq!(told(&[&both, &both, alone(&outside), &[]]), [vec![1], vec![], vec![], vec![]]);
+        assert_eq!(told(&[alone(&outside), &both, alone(&inside), &[]]), [vec![2], vec![], vec![], vec![]]);
+        // Others with the same numbers, which nothing joins.
+        let again = connection(3, &[0]);
+        let all = [inside.clone(), outside, again];
+        assert_eq!(told(&[alone(&inside), &all]), [vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn in_the_end_nothing_waits_also_for_a_clock_that_is_ahead() {
+        let ahead = Connection { first_at: Nanos::from_secs(9), ..connection(1, &[0]) };
+        let ahead = std::slice::from_ref(&ahead);
+        assert_eq!(told(&[ahead, ahead]), [vec![], vec![1]]);
     }
 }
