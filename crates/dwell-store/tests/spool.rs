@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -303,6 +304,44 @@ fn a_segment_whose_first_bytes_a_power_cut_made_zeros_is_counted() {
     warehouse.empty(&mut spool);
     assert_eq!(warehouse.given_up, BTreeMap::from([("damaged".to_owned(), 500)]));
     assert_eq!(warehouse.all(), u64::from(numbers) + 1);
+}
+
+/// Where the test of the full disk has mounted its small one.
+const SMALL: &str = "DWELL_TEST_SMALL_DISK";
+
+#[test]
+fn a_full_disk_is_not_filled_with_segments_of_nothing() {
+    if let Ok(folder) = std::env::var(SMALL) {
+        return on_a_small_disk(Path::new(&folder));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // The mount is seen by the child alone, and gone with it.
+    let script = r#"mount -t tmpfs -o size=64k none "$0" && exec "$@""#;
+    let status = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(folder.path())
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_full_disk_is_not_filled_with_segments_of_nothing"])
+        .env(SMALL, folder.path())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn on_a_small_disk(folder: &Path) {
+    let ledger = Arc::new(Ledger::open(Box::new(Place::new().slots)).unwrap());
+    let mut spool = Spool::open(folder, "here", 1, MIN_LIMIT, ledger).unwrap();
+    append(&mut spool, 0..100).unwrap();
+    for _ in 0..5 {
+        let full = append(&mut spool, 100..8_000).unwrap_err();
+        assert!(matches!(full, SpoolError::DiskFull { .. }), "{full}");
+    }
+    assert_eq!(segments(folder).len(), 1, "the one that holds something");
+    append(&mut spool, 8_000..8_100).unwrap();
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    assert_eq!(warehouse.given_up, BTreeMap::from([("disk-full".to_owned(), 5 * 7_900)]));
+    assert_eq!(warehouse.all(), 200 + 5 * 7_900);
 }
 
 #[test]

@@ -56,6 +56,11 @@ impl Segment {
         Ok(entries.into_iter().next_back())
     }
 
+    /// Whether no batch was written into it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.length <= MAGIC.len() as u64
+    }
+
     /// Records written before its first batch, as far as that can be read.
     pub(super) fn first(&self) -> Option<u64> {
         let (entries, _) = entry::parse_segment(&fs::read(&self.path).ok()?)?;
