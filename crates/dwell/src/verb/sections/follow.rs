@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::IsnKey;
 use dwell_core::tcp::section::{Connection, Ends};
+use dwell_store::warehouse::WarehouseError;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::Ordering;
@@ -73,7 +74,6 @@ impl Told {
     /// late.
     fn forget(&mut self, now: Nanos) {
         self.when.retain(|_, seen| now - *seen <= REMEMBERED);
-        self.parts.clear();
     }
 }
 
@@ -86,6 +86,13 @@ struct Look<'a> {
     patience: Option<Nanos>,
 }
 
+impl<'a> Look<'a> {
+    fn new(told: &'a mut Told, now: Nanos, probes: usize, patience: Option<Nanos>) -> Self {
+        told.parts.clear();
+        Self { told, now, probes, patience }
+    }
+}
+
 impl Choice for Look<'_> {
     fn see(&mut self, connection: &Connection) {
         if connection.sights.len() < self.probes {
@@ -94,7 +101,7 @@ impl Choice for Look<'_> {
     }
 
     fn wants(&mut self, connection: &Connection) -> bool {
-        let waited = |patience| self.now - connection.first_at >= patience;
+        let waited = |patience: Nanos| self.now - connection.first_at >= patience;
         let is_ripe = connection.sights.len() == self.probes || self.patience.is_none_or(waited);
         let is_new = !self.told.has(connection, self.now) && is_ripe;
         if is_new {
@@ -115,41 +122,24 @@ pub(super) fn follow(
     let interrupted = interrupted()?;
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
-    let (mut began, mut ordered, mut missing) = (now(), false, None);
-    let (mut told, mut waits, mut late) = (Told::default(), None, Vec::new());
+    let (mut following, mut waits) = (Following::new(), None);
     'on: while !interrupted.load(Ordering::Relaxed) {
         let (looked, before) = (Instant::now(), outcome.connections());
-        // What was told in one order cannot be taken back in another: until then, whoever sends has a place in it, and more
-        // connections tell of it.
-        if before == 0 {
-            missing = source.ask(order)?;
-            if missing.is_none() && outcome.be_of(source.asked()) {
-                (began, ordered) = (now(), false);
-            }
-        } else if order.is_empty() {
-            late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
-        }
-        if missing.is_none() && before == 0 {
-            let voters = outcome.learn_order(source)?;
-            ordered |= voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
-        }
-        if ordered {
-            hear(source, outcome, lines, &mut told, Some(PATIENCE))?;
-        }
+        let trouble = passing(following.look(source, order, outcome, lines))?;
+        let waits_now = trouble.as_deref().map(wait_for).or_else(|| following.waits(outcome));
         if live.is_none() {
-            let waits_now = waiting(missing.as_deref(), ordered, outcome);
             if waits_now != waits {
                 waits_now.iter().for_each(|why| eprintln!("{why}"));
-                waits = waits_now;
             }
-            late.drain(..).for_each(|why| eprintln!("{why}"));
+            following.late.drain(..).for_each(|why| eprintln!("{why}"));
             if !json && outcome.connections() > before {
                 print(&format!("{}\n", outcome.text(coloured())))?;
             }
         }
+        waits = waits_now;
         while looked.elapsed() < EACH && !interrupted.load(Ordering::Relaxed) {
             if let Some(live) = &mut live
-                && live.show(|| view(outcome, waiting(missing.as_deref(), ordered, outcome), &late))?
+                && live.show(|| view(outcome, waits.clone(), &following.late))?
             {
                 break 'on;
             }
@@ -157,23 +147,90 @@ pub(super) fn follow(
         }
     }
     drop(live);
-    if let Some(missing) = missing {
-        bail!(missing);
-    }
-    if !ordered {
-        outcome.learn_order(source)?;
-    }
-    hear(source, outcome, lines, &mut told, None)
+    following.finish(source, outcome, lines)
 }
 
-/// What is waited for before anything can be told.
-fn waiting(missing: Option<&str>, ordered: bool, outcome: &Outcome) -> Option<String> {
-    match (missing, ordered, outcome.connections()) {
-        (Some(missing), ..) => Some(format!("waiting: {missing}")),
-        (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
-        (None, true, 0) => Some("waiting for connections".to_owned()),
-        _ => None,
+/// How far it has come.
+struct Following {
+    /// When these probes were asked first.
+    began: Nanos,
+    /// Whether their order is known.
+    ordered: bool,
+    /// Why there are none to be asked.
+    missing: Option<String>,
+    told: Told,
+    /// What is to be said of probes that came too late.
+    late: Vec<String>,
+}
+
+impl Following {
+    fn new() -> Self {
+        Self { began: now(), ordered: false, missing: None, told: Told::default(), late: Vec::new() }
     }
+
+    /// Tells what is new.
+    fn look(
+        &mut self,
+        source: &mut Source,
+        order: &[String],
+        outcome: &mut Outcome,
+        lines: &mut Lines,
+    ) -> Result<()> {
+        // What was told in one order cannot be taken back in another: until then, whoever sends has a place in it, and more
+        // connections tell of it.
+        if outcome.connections() == 0 {
+            self.missing = source.ask(order)?;
+            if self.missing.is_none() {
+                if outcome.be_of(source.asked()) {
+                    (self.began, self.ordered) = (now(), false);
+                }
+                let voters = outcome.learn_order(source)?;
+                self.ordered |=
+                    voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - self.began > PATIENCE);
+            }
+        } else if order.is_empty() {
+            self.late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
+        }
+        if self.ordered {
+            hear(source, outcome, lines, &mut self.told, Some(PATIENCE))?;
+        }
+        Ok(())
+    }
+
+    /// What is waited for before anything can be told.
+    fn waits(&self, outcome: &Outcome) -> Option<String> {
+        match (&self.missing, self.ordered, outcome.connections()) {
+            (Some(missing), ..) => Some(wait_for(missing)),
+            (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
+            (None, true, 0) => Some("waiting for connections".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Tells what has waited, as it is.
+    fn finish(mut self, source: &mut Source, outcome: &mut Outcome, lines: &mut Lines) -> Result<()> {
+        if let Some(missing) = self.missing {
+            bail!(missing);
+        }
+        if !self.ordered {
+            outcome.learn_order(source)?;
+        }
+        hear(source, outcome, lines, &mut self.told, None)
+    }
+}
+
+/// A warehouse that cannot be had now may be there at the next look: why not is told, and it is tried again.
+fn passing(looked: Result<()>) -> Result<Option<String>> {
+    match looked {
+        Err(error) if matches!(error.downcast_ref(), Some(WarehouseError::Failed { .. })) => {
+            Ok(Some(error.to_string()))
+        }
+        other => other.map(|()| None),
+    }
+}
+
+fn wait_for(what: &str) -> String {
+    format!("waiting: {what}")
 }
 
 /// Hears each connection once.
@@ -185,7 +242,7 @@ fn hear(
     patience: Option<Nanos>,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
-    outcome.hear_some(source, lines, &mut Look { told: &mut *told, now, probes, patience })?;
+    outcome.hear_some(source, lines, &mut Look::new(told, now, probes, patience))?;
     told.forget(now);
     lines.flush()
 }
@@ -239,7 +296,7 @@ mod tests {
         for (number, seen) in looks.iter().enumerate() {
             let now = Nanos::from_secs(number as i64);
             let patience = (number + 1 < looks.len()).then_some(Nanos::ZERO);
-            let mut look = Look { told: &mut told, now, probes: 2, patience };
+            let mut look = Look::new(&mut told, now, 2, patience);
             let mut join = NatJoin::new(2);
             let mut new = Vec::new();
             let mut take = |connection: Connection, look: &mut Look<'_>| {
