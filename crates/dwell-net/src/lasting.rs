@@ -23,8 +23,8 @@ impl LastingNumbers {
     /// Those of a file; zeros where there is none. The file is for this alone.
     ///
     /// # Errors
-    /// `ResourceBusy` when another process has them, `InvalidData` when the file holds another count of numbers; when
-    /// it cannot be made or read, or finds no room.
+    /// `ResourceBusy` when another process has them, `InvalidData` when the file holds another count of numbers, which are left
+    /// as they are; when it cannot be made or read, or finds no room.
     pub fn open(path: &Path, count: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
@@ -34,8 +34,13 @@ impl LastingNumbers {
         let size = count * size_of::<AtomicU64>();
         match file.metadata()?.len() {
             length if length == size as u64 => {}
-            // Also what a process left that died while it made the file.
+            // Also what a process left that died while it made the file: zeros, and fewer of them. Others are another version's.
             length if length < size as u64 => {
+                let mut left = vec![0; length as usize];
+                file.read_exact_at(&mut left, 0)?;
+                if left.iter().any(|byte| *byte != 0) {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
                 // Room is taken now: a mapped page that finds none later kills the process.
                 file.write_all_at(&vec![0; size], 0)?;
                 file.sync_all()?;
@@ -86,6 +91,12 @@ mod tests {
         numbers.flush().unwrap();
         drop(numbers);
         assert_eq!(LastingNumbers::open(&path, 3).unwrap()[2].load(Relaxed), 7);
-        assert_eq!(LastingNumbers::open(&path, 2).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        for other in [2, 4] {
+            assert_eq!(LastingNumbers::open(&path, other).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        }
+        assert_eq!(LastingNumbers::open(&path, 3).unwrap()[2].load(Relaxed), 7);
+        // What a process left that died while it made the file.
+        std::fs::write(&path, [0; 11]).unwrap();
+        assert_eq!(LastingNumbers::open(&path, 3).unwrap()[2].load(Relaxed), 0);
     }
 }

@@ -294,6 +294,23 @@ fn records_wait_in_the_spool_for_a_warehouse_and_for_its_word() {
 }
 
 #[test]
+fn what_was_damaged_in_the_spool_is_not_told_as_shipped() {
+    let bench = Bench::new();
+    let absent = "127.0.0.1:1".parse().unwrap();
+    let shipper = Shipper::start(ShipperConfig { batch_records: 100, ..bench.config(absent) }).unwrap();
+    offer(&shipper, 0..300);
+    assert_eq!(shipper.finish(Duration::ZERO).written, 300);
+    let file = bench.folder.path().join("spool/0000000000000000.batches");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[60] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let warehouse = bench.open();
+    let report = bench.ship(warehouse.address).finish(PATIENCE);
+    assert_eq!((report.taken, report.written, report.shipped), (300, 200, 200), "{report:?}");
+    assert_eq!(bench.kept(), (200, BTreeMap::from([("damaged".to_owned(), 100)])));
+}
+
+#[test]
 fn strangers_are_told_the_line_that_is_missing() {
     let bench = Bench::new();
     fs::write(bench.folder.path().join("peers"), "").unwrap();
@@ -308,6 +325,21 @@ fn strangers_are_told_the_line_that_is_missing() {
             .unwrap();
     bench.hear(&format!("if it is the right one, put it there: {}", bench.warehouse.public_key()));
     drop(shipper);
+}
+
+#[test]
+fn a_warehouse_with_a_new_key_is_known_once_that_is_in_the_file() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let known = bench.folder.path().join("known");
+    fs::write(&known, format!("{}\n", bench.probe.public_key())).unwrap();
+    let config = ShipperConfig { expected_file: Some(known.clone()), ..bench.config(warehouse.address) };
+    let shipper = Shipper::start(ShipperConfig { expected: Peers::default(), ..config }).unwrap();
+    offer(&shipper, 0..10);
+    bench.hear("a key that is not in this host's file of peers");
+    fs::write(&known, format!("{}\n", bench.warehouse.public_key())).unwrap();
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.shipped, bench.kept().0), (10, 10));
 }
 
 #[test]

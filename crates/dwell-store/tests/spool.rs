@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -262,6 +263,88 @@ fn a_damaged_batch_is_counted_and_its_neighbours_are_not_harmed() {
 }
 
 #[test]
+fn a_segment_that_was_taken_away_or_cut_is_counted_and_the_next_need_not_wait() {
+    let mut place = Place::new();
+    let mut spool = place.open();
+    let mut numbers = 0;
+    while place.segments().len() < 4 {
+        append(&mut spool, numbers..numbers + 500).unwrap();
+        numbers += 500;
+    }
+    let segments = place.segments();
+    fs::remove_file(&segments[0]).unwrap();
+    fs::OpenOptions::new().write(true).open(&segments[1]).unwrap().set_len(1000).unwrap();
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    assert_eq!(place.segments().len(), 1, "the one that is written");
+    append(&mut spool, numbers..numbers + 1).unwrap();
+    warehouse.empty(&mut spool);
+    assert_eq!(warehouse.given_up.keys().collect::<Vec<_>>(), ["damaged"]);
+    assert_eq!(warehouse.all(), u64::from(numbers) + 1);
+}
+
+#[test]
+fn a_segment_whose_first_bytes_a_power_cut_made_zeros_is_counted() {
+    let mut place = Place::new();
+    let mut spool = place.open();
+    let mut numbers = 0;
+    while place.segments().len() < 2 {
+        append(&mut spool, numbers..numbers + 500).unwrap();
+        numbers += 500;
+    }
+    drop(spool);
+    let last = place.segments().remove(1);
+    let length = fs::metadata(&last).unwrap().len();
+    fs::write(&last, vec![0; length as usize]).unwrap();
+    let mut spool = place.open();
+    append(&mut spool, numbers..numbers + 1).unwrap();
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    append(&mut spool, 0..0).unwrap();
+    warehouse.empty(&mut spool);
+    assert_eq!(warehouse.given_up, BTreeMap::from([("damaged".to_owned(), 500)]));
+    assert_eq!(warehouse.all(), u64::from(numbers) + 1);
+}
+
+/// Where the test of the full disk has mounted its small one.
+const SMALL: &str = "DWELL_TEST_SMALL_DISK";
+
+#[test]
+fn a_full_disk_is_not_filled_with_segments_of_nothing() {
+    if let Ok(folder) = std::env::var(SMALL) {
+        return on_a_small_disk(Path::new(&folder));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // The mount is seen by the child alone, and gone with it.
+    let script = r#"mount -t tmpfs -o size=64k none "$0" && exec "$@""#;
+    let status = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(folder.path())
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_full_disk_is_not_filled_with_segments_of_nothing"])
+        .env(SMALL, folder.path())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+fn on_a_small_disk(folder: &Path) {
+    let ledger = Arc::new(Ledger::open(Box::new(Place::new().slots)).unwrap());
+    let mut spool = Spool::open(folder, "here", 1, MIN_LIMIT, ledger).unwrap();
+    append(&mut spool, 0..100).unwrap();
+    for _ in 0..5 {
+        let full = append(&mut spool, 100..8_000).unwrap_err();
+        assert!(matches!(full, SpoolError::DiskFull { .. }), "{full}");
+    }
+    assert_eq!(segments(folder).len(), 1, "the one that holds something");
+    append(&mut spool, 8_000..8_100).unwrap();
+    let mut warehouse = Warehouse::default();
+    warehouse.empty(&mut spool);
+    assert_eq!(warehouse.given_up, BTreeMap::from([("disk-full".to_owned(), 5 * 7_900)]));
+    assert_eq!(warehouse.all(), 200 + 5 * 7_900);
+}
+
+#[test]
 fn without_its_ledger_a_spool_still_gives_what_it_holds() {
     let mut place = Place::new();
     append(&mut place.open(), 0..10).unwrap();
@@ -324,9 +407,9 @@ proptest! {
 
     #[test]
     fn never_panics_on_any_bytes(bytes: Vec<u8>, magic: bool) {
-        let mut file = if magic { b"DWSPOOL\x01".to_vec() } else { Vec::new() };
+        let mut file = if magic { b"DWSPOOL\x02".to_vec() } else { Vec::new() };
         file.extend(bytes);
-        let _ = dwell_store::spool::parse_segment(&file);
+        assert_eq!(dwell_store::spool::parse_segment(&file).is_some(), magic);
     }
 }
 

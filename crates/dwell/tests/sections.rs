@@ -340,6 +340,40 @@ fn following_waits_for_probes_and_takes_them_up_until_something_is_told() {
     assert!(said.any(|line| line.expect("text").contains("order from client to server: in, mid, out")));
 }
 
+#[test]
+fn following_outlives_a_warehouse_that_cannot_be_read_for_a_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("store");
+    let mut store = Sqlite::create(&place).expect("a warehouse");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+    let mut ship = |serial, numbers: std::ops::Range<u32>| {
+        for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
+            let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
+            let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
+            let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+            store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+        }
+    };
+    ship(1, 0..40);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut told = BufReader::new(child.stdout.take().expect("piped")).lines();
+    assert_eq!(told.by_ref().take(40 * 3).filter(Result::is_ok).count(), 40 * 3);
+    // No file of a day, whatever its name says.
+    let odd = place.join("2026-01-01.sqlite");
+    fs::create_dir(&odd).expect("made");
+    let line = said.next().expect("a line").expect("text");
+    assert!(line.starts_with("waiting: ") && line.contains("2026-01-01.sqlite: cannot open it"), "{line}");
+    ship(2, 40..41);
+    fs::remove_dir(&odd).expect("removed");
+    assert_eq!(told.by_ref().take(3).filter(Result::is_ok).count(), 3);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
+    assert!(child.wait().expect("an end").success());
+    assert!(said.any(|line| line.expect("text").starts_with("41 connections, ")));
+}
+
 fn handshake(n: u32, server: i64, client: i64) -> Handshake {
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
     let at = Nanos((20_778 * 86_400 + 43_200) * 1_000_000_000 + i64::from(n));

@@ -40,6 +40,9 @@ pub struct ShipperConfig {
     pub identity: Identity,
     /// Which keys the warehouse may have.
     pub expected: Peers,
+    /// Where those are kept: read anew at each attempt, so that a warehouse with a new key is known as soon as that is in the
+    /// file. While the file cannot be read, `expected` are known.
+    pub expected_file: Option<PathBuf>,
     /// Name of the probe.
     pub probe: String,
     /// Folder of the spool, of this probe alone.
@@ -68,6 +71,7 @@ impl ShipperConfig {
             to,
             identity,
             expected,
+            expected_file: None,
             probe: probe.to_owned(),
             spool: spool.to_owned(),
             spool_limit: 1 << 30,
@@ -86,7 +90,7 @@ impl ShipperConfig {
 pub struct Report {
     /// Taken.
     pub taken: u64,
-    /// Written to the spool.
+    /// Written to the spool, and not found damaged there.
     pub written: u64,
     /// Of those, acknowledged by the warehouse.
     pub shipped: u64,
@@ -218,11 +222,14 @@ impl Shipper {
     #[must_use]
     pub fn report(&self) -> Report {
         let ledger = &self.shared.ledger;
+        let given_up = ledger.given_up();
+        // With what was written after them, the damaged ones count as acknowledged there.
+        let damaged = given_up.get(Reason::Damaged.name()).copied().unwrap_or_default();
         Report {
             taken: ledger.taken(),
-            written: ledger.written(),
-            shipped: ledger.released(),
-            given_up: ledger.given_up(),
+            written: ledger.written().saturating_sub(damaged),
+            shipped: ledger.released().saturating_sub(damaged),
+            given_up,
             absurd: *self.shared.absurd.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Shared, ShipError, ShipperEvent, Stage};
 use crate::upload::{Opening, Receipt, SERVICE, Upload, WINDOW};
-use dwell_net::{Channel, ChannelError, dial};
+use dwell_net::{Channel, ChannelError, Peers, dial};
 use dwell_store::warehouse::Batch;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -140,16 +140,17 @@ fn open(shared: &Shared) -> Result<(Channel, SocketAddr), ShipError> {
     let config = &shared.config;
     let (stream, address) = reach(shared)?;
     let failed = |source| ShipError::Channel { address, source };
-    let mut channel =
-        Channel::connect(stream, &config.identity, &config.expected).map_err(|error| match error {
-            ChannelError::Stranger(presented) => ShipError::WrongKey { address, presented },
-            ChannelError::Unknown => {
-                let (key, probe) = (config.identity.public_key(), config.probe.clone());
-                ShipError::NotAPeer { address, key, probe }
-            }
-            ChannelError::Version { theirs } => ShipError::Version { address, theirs },
-            other => failed(other),
-        })?;
+    let read = config.expected_file.as_deref().and_then(|file| Peers::load(file).ok());
+    let expected = read.as_ref().unwrap_or(&config.expected);
+    let mut channel = Channel::connect(stream, &config.identity, expected).map_err(|error| match error {
+        ChannelError::Stranger(presented) => ShipError::WrongKey { address, presented },
+        ChannelError::Unknown => {
+            let (key, probe) = (config.identity.public_key(), config.probe.clone());
+            ShipError::NotAPeer { address, key, probe }
+        }
+        ChannelError::Version { theirs } => ShipError::Version { address, theirs },
+        other => failed(other),
+    })?;
     let no_warehouse = || ShipError::NoWarehouse { address, to: config.to.clone() };
     match channel.receive(config.patience) {
         Ok(Opening { service, .. }) if service != SERVICE => return Err(no_warehouse()),

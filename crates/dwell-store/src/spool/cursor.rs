@@ -3,6 +3,7 @@
 use super::entry::{FrameHeader, HEADER, MAGIC};
 use super::{Entry, SpoolError};
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -40,18 +41,29 @@ impl Cursor {
         }
     }
 
-    /// The next batch of this segment, and where it ends; `None` when there is no more. Passes over what is damaged.
+    /// The next batch of this segment, and where it ends; `None` when there is no more. Passes over what is damaged, also
+    /// where somebody took the file away or cut it: what comes after that need not wait for it.
     pub(super) fn read(&mut self, place: Place<'_>) -> Result<Option<(Entry, u64)>, SpoolError> {
         if place.number != self.segment {
             *self = Self::at(place.number);
         }
+        match self.look(place) {
+            Err(error) if [ErrorKind::NotFound, ErrorKind::UnexpectedEof].contains(&error.kind()) => {
+                self.offset = place.length;
+                Ok(None)
+            }
+            found => found.map_err(SpoolError::io(place.path, "read")),
+        }
+    }
+
+    fn look(&mut self, place: Place<'_>) -> io::Result<Option<(Entry, u64)>> {
         while self.offset + HEADER as u64 <= place.length {
             let file = match &mut self.file {
                 Some(file) => file,
-                None => self.file.insert(File::open(place.path).map_err(SpoolError::io(place.path, "open"))?),
+                None => self.file.insert(File::open(place.path)?),
             };
             let mut start = [0; HEADER];
-            file.read_exact_at(&mut start, self.offset).map_err(SpoolError::io(place.path, "read"))?;
+            file.read_exact_at(&mut start, self.offset)?;
             let body = self.offset + HEADER as u64;
             let fits = |header: &FrameHeader| body + header.length as u64 <= place.length;
             let Some(header) = FrameHeader::parse(start).filter(fits) else {
@@ -59,7 +71,7 @@ impl Cursor {
                 break;
             };
             let mut bytes = vec![0; header.length];
-            file.read_exact_at(&mut bytes, body).map_err(SpoolError::io(place.path, "read"))?;
+            file.read_exact_at(&mut bytes, body)?;
             self.offset = body + header.length as u64;
             if let Some(entry) = header.open(&bytes) {
                 return Ok(Some((entry, self.offset)));

@@ -208,7 +208,12 @@ impl Spool {
     fn end_tail(&mut self) {
         if let Some(mut tail) = self.tail.take() {
             self.unsynced.extend(tail.unsynced().map(|file| (tail.segment().number, file)));
-            self.full.push_back(tail.end());
+            let ended = tail.end();
+            // One that found no room for its first batch is to take none.
+            if ended.is_empty() && ended.remove().is_ok() {
+                return;
+            }
+            self.full.push_back(ended);
         }
     }
 

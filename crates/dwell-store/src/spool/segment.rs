@@ -5,6 +5,7 @@ use super::entry::{self, MAGIC};
 use super::{Entry, SpoolError};
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,8 +41,8 @@ impl Segment {
     pub(super) fn recover(&mut self) -> Result<Option<Entry>, SpoolError> {
         let bytes = fs::read(&self.path).map_err(SpoolError::io(&self.path, "read"))?;
         let Some((entries, end)) = entry::parse_segment(&bytes) else {
-            // Killed before its first bytes were whole.
-            return if MAGIC.starts_with(&bytes) {
+            // Killed before its first bytes were whole; after a power cut they can be zeros.
+            return if MAGIC.starts_with(&bytes) || bytes.starts_with(&[0; MAGIC.len()]) {
                 Ok(None)
             } else {
                 Err(SpoolError::Format { file: self.path.clone() })
@@ -55,15 +56,23 @@ impl Segment {
         Ok(entries.into_iter().next_back())
     }
 
+    /// Whether no batch was written into it.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.length <= MAGIC.len() as u64
+    }
+
     /// Records written before its first batch, as far as that can be read.
     pub(super) fn first(&self) -> Option<u64> {
         let (entries, _) = entry::parse_segment(&fs::read(&self.path).ok()?)?;
         entries.first().map(Entry::start)
     }
 
-    /// Removes it from the disk.
+    /// Removes it from the disk, unless somebody has done so.
     pub(super) fn remove(&self) -> Result<(), SpoolError> {
-        fs::remove_file(&self.path).map_err(SpoolError::io(&self.path, "remove"))
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(SpoolError::io(&self.path, "remove")),
+        }
     }
 
     pub(super) fn place(&self) -> Place<'_> {

@@ -4,6 +4,7 @@ use crate::sample::{NOON, batch, handshake};
 use dwell_store::warehouse::{Batch, Span, Sqlite, Store, WarehouseError};
 use std::fs;
 use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -88,6 +89,48 @@ fn a_damaged_file_is_told() {
         assert!(matches!(error, WarehouseError::Damaged { .. }), "{damage}: {error}");
         assert!(error.to_string().contains("2026-11-21.sqlite"), "{damage}: {error}");
     }
+}
+
+/// Whether this process has a lock on a file.
+fn is_locked(file: &Path) -> bool {
+    let own = std::process::id().to_string();
+    let number = format!(":{}", fs::metadata(file).expect("a file").ino());
+    let locks = fs::read_to_string("/proc/locks").expect("the kernel's list");
+    locks
+        .lines()
+        .any(|lock| lock.contains(&format!(" {own} ")) && lock.split(' ').any(|word| word.ends_with(&number)))
+}
+
+/// Without its locks, the next reader takes the index of what is written for its own, and the writer dies of that.
+#[test]
+fn a_day_whose_file_is_removed_or_replaced_under_a_writer_begins_anew() {
+    for replaced in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = Sqlite::create(folder.path()).expect("a warehouse");
+        let of = |serial: u64| batch("a", serial, vec![handshake(serial as u32, NOON, 5, 6)]);
+        store.keep(&of(1)).expect("kept");
+        let file = folder.path().join("2026-11-21.sqlite");
+        fs::remove_file(&file).expect("removed");
+        if replaced {
+            fs::write(&file, "").expect("another");
+        }
+        for serial in 2..4 {
+            store.keep(&of(serial)).expect("kept");
+            assert!(is_locked(&folder.path().join("2026-11-21.sqlite-shm")), "{replaced} {serial}");
+        }
+        assert_eq!(read(folder.path()).expect("what was kept since"), 2, "{replaced}");
+    }
+}
+
+#[test]
+fn a_reader_makes_no_file_of_a_day_that_goes_meanwhile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("2026-11-21.sqlite");
+    // Its name is still in the list, and whatever opens it finds none.
+    std::os::unix::fs::symlink(folder.path().join("gone"), &file).expect("a name");
+    assert_eq!(read(folder.path()).expect("nothing"), 0);
+    assert!(Sqlite::open(folder.path()).expect("a warehouse").accounts().expect("none").is_empty());
+    assert!(!folder.path().join("gone").exists());
 }
 
 #[test]

@@ -40,19 +40,6 @@ pub struct NatCounts {
     pub crowded: u64,
 }
 
-impl NatCounts {
-    /// Both together.
-    #[must_use]
-    pub const fn with(self, other: Self) -> Self {
-        Self {
-            joined: self.joined + other.joined,
-            refused: self.refused + other.refused,
-            aged: self.aged + other.aged,
-            crowded: self.crowded + other.crowded,
-        }
-    }
-}
-
 impl NatJoin {
     /// Of so many probes.
     #[must_use]

@@ -14,18 +14,24 @@ const CUT_OFF: &str = "cut off";
 /// A server that does not answer a call within this is none.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// One that has not kept data within this has not: it is sent again. Whoever waited on, for a server whose host is gone, would
+/// wait for ever, and all probes with it. A probe waits as long.
+const KEEPING: Duration = Duration::from_secs(30);
+
 /// Servers, as one is spoken to.
 #[derive(Debug)]
 pub(super) struct Wire {
     agent: ureq::Agent,
     at: At,
     credentials: Credentials,
+    /// How long keeping data may take.
+    keeping: Duration,
 }
 
 impl Wire {
     pub(super) fn new(at: At, credentials: Credentials) -> Self {
         let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(CONNECT));
-        Self { agent: config.build().new_agent(), at, credentials }
+        Self { agent: config.build().new_agent(), at, credentials, keeping: KEEPING }
     }
 
     pub(super) const fn at(&self) -> &At {
@@ -70,6 +76,7 @@ impl Wire {
         let sent = if data.is_empty() {
             request.send(statement.as_bytes())
         } else {
+            let request = request.config().timeout_global(Some(self.keeping)).build();
             request.query("query", statement).send(data)
         };
         let response = sent.map_err(|error| failed(error.to_string()))?;
@@ -183,7 +190,19 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::Rows;
+    use super::{Credentials, Duration, Rows, Wire};
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_server_that_takes_data_and_says_nothing_more_is_not_waited_for() {
+        // The kernel takes the call and what is said; nobody answers.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = format!("http://{}/x", silent.local_addr().unwrap()).parse().unwrap();
+        let who = Credentials { user: "a".to_owned(), password: "b".to_owned() };
+        let wire = Wire { keeping: Duration::from_millis(50), ..Wire::new(at, who) };
+        let error = wire.send(wire.first(), "keep the batch", "INSERT", &[7; 100]).map(drop).unwrap_err();
+        assert!(error.to_string().contains("cannot keep the batch: timeout"), "{error}");
+    }
 
     fn text(bytes: &'static [u8]) -> Result<Option<String>, String> {
         Rows::said(bytes).text().map_err(|error| error.to_string())

@@ -2,8 +2,12 @@
 
 use crate::warehouse::row::Row;
 use crate::warehouse::{Account, Batch, FORMAT, WarehouseError};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
 use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,13 +25,18 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(super) struct DayFile {
     file: PathBuf,
+    /// Which file it is: somebody may put another in its place.
+    number: Option<(u64, u64)>,
     connection: Connection,
 }
+
+/// Of one that is there already: whoever reads makes no file, also where one goes meanwhile.
+pub(super) const THERE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 impl DayFile {
     /// The day's file, made if it is not there.
     pub(super) fn create(file: &Path) -> Result<Self, WarehouseError> {
-        let mut opened = Self::connect(file)?;
+        let mut opened = Self::connect(file, THERE | OpenFlags::SQLITE_OPEN_CREATE)?;
         let sql = |error| told(file, "open it", error);
         opened.connection.pragma_update(None, "journal_mode", "wal").map_err(sql)?;
         // A batch that was acknowledged outlives the machine.
@@ -42,9 +51,12 @@ impl DayFile {
         Ok(opened)
     }
 
-    /// One that is there; `None` where a writer is just making it, and nothing is in it yet.
+    /// One that is there; `None` where a writer is just making it, and nothing is in it yet, or it is gone.
     pub(super) fn open(file: &Path) -> Result<Option<Self>, WarehouseError> {
-        let opened = Self::connect(file)?;
+        let opened = match Self::connect(file, THERE) {
+            Err(_) if !file.exists() => return Ok(None),
+            opened => opened?,
+        };
         if tables(&opened.connection).map_err(|error| told(file, "open it", error))? == 0 {
             return Ok(None);
         }
@@ -52,12 +64,17 @@ impl DayFile {
         Ok(Some(opened))
     }
 
-    fn connect(file: &Path) -> Result<Self, WarehouseError> {
+    fn connect(file: &Path, how: OpenFlags) -> Result<Self, WarehouseError> {
         let sql = |error| told(file, "open it", error);
-        let connection = Connection::open(file).map_err(sql)?;
+        let connection = Connection::open_with_flags(file, how).map_err(sql)?;
         connection.busy_timeout(PATIENCE).map_err(sql)?;
         connection.set_prepared_statement_cache_capacity(2 * PARTS as usize);
-        Ok(Self { file: file.to_owned(), connection })
+        Ok(Self { file: file.to_owned(), number: number(file), connection })
+    }
+
+    /// Whether its name is still its own: neither was it removed, nor did another take its place.
+    pub(super) fn is_in_place(&self) -> bool {
+        self.number.is_some() && self.number == number(&self.file)
     }
 
     /// Keeps a batch, or does nothing if it is there.
@@ -103,6 +120,11 @@ impl DayFile {
         }
         Ok(())
     }
+}
+
+/// Which file has this name.
+fn number(file: &Path) -> Option<(u64, u64)> {
+    fs::metadata(file).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// How many tables there are.

@@ -58,9 +58,12 @@ impl Store for Sqlite {
     fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
         batch.check()?;
         let day = batch.day();
-        let mut file = match self.open.take() {
-            Some((open, file)) if open == day && self.file(day).exists() => file,
-            _ => DayFile::create(&self.file(day))?,
+        // One whose file was taken away is closed before another of its name is opened: its end would end the locks of both,
+        // and what is written into it is nowhere.
+        let open = self.open.take().filter(|(open, file)| *open == day && file.is_in_place());
+        let mut file = match open {
+            Some((_, file)) => file,
+            None => DayFile::create(&self.file(day))?,
         };
         file.keep(batch)?;
         self.open = Some((day, file));

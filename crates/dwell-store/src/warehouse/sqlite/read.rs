@@ -1,6 +1,6 @@
 //! The join, over the files of some days.
 
-use super::file::{DayFile, PARTS, damaged, table, told};
+use super::file::{DayFile, PARTS, THERE, damaged, table, told};
 use crate::warehouse::join::{Asked, EACH, Row, See};
 use crate::warehouse::parts::{self, Work};
 use crate::warehouse::{Day, Span, WarehouseError, join};
@@ -77,7 +77,7 @@ fn join_parts(
 ) -> Result<(), WarehouseError> {
     let Some(first) = files.first() else { return Ok(()) };
     let sql = |error| told(first, "read it", error);
-    let database = Connection::open_in_memory().map_err(sql)?;
+    let database = Connection::open_in_memory_with_flags(THERE).map_err(sql)?;
     for (place, file) in files.iter().enumerate() {
         let text = format!("ATTACH ? AS day{place}");
         database.execute(&text, [file.to_string_lossy()]).map_err(|error| told(file, "read it", error))?;

@@ -1,7 +1,7 @@
 //! Going on with what is new in a warehouse.
 
 use super::lines::Lines;
-use super::outcome::Outcome;
+use super::outcome::{Choice, Outcome, is_nat};
 use super::source::{self, Source, now};
 use crate::figure::counted;
 use crate::interrupted::interrupted;
@@ -9,7 +9,9 @@ use crate::screen::{coloured, print};
 use crate::terminal::{Live, View};
 use anyhow::{Result, bail};
 use dwell_core::Nanos;
+use dwell_core::tcp::IsnKey;
 use dwell_core::tcp::section::{Connection, Ends};
+use dwell_store::warehouse::WarehouseError;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::Ordering;
@@ -37,22 +39,75 @@ const VOTERS: u64 = 30;
 
 /// Connections that have been told, and when each was last among what the warehouse hands out.
 #[derive(Default)]
-struct Told(HashMap<Ends, Nanos>);
+struct Told {
+    when: HashMap<Ends, Nanos>,
+    /// Those that not every probe saw, of this look, by their numbers: what may be one behind a NAT.
+    parts: HashMap<IsnKey, Vec<Ends>>,
+}
 
 impl Told {
-    /// Whether it has been told already.
-    fn has(&mut self, ends: &Ends, now: Nanos) -> bool {
-        self.0.get_mut(ends).map(|seen| *seen = now).is_some()
+    /// By which names a connection is known. Of one that was joined by its numbers each part is it, also where it comes alone:
+    /// one part may come later than the others, and go later.
+    fn names(&self, connection: &Connection) -> Vec<Ends> {
+        let mut names = vec![connection.ends];
+        if is_nat(connection) {
+            names.extend(self.parts.get(&connection.ends.isn_key()).into_iter().flatten());
+        }
+        names
     }
 
-    fn note(&mut self, ends: Ends, now: Nanos) {
-        self.0.insert(ends, now);
+    /// Whether it has been told already.
+    fn has(&mut self, connection: &Connection, now: Nanos) -> bool {
+        let known = self.names(connection).iter().any(|name| self.when.contains_key(name));
+        if known {
+            self.note(connection, now);
+        }
+        known
+    }
+
+    fn note(&mut self, connection: &Connection, now: Nanos) {
+        let names = self.names(connection);
+        self.when.extend(names.into_iter().map(|name| (name, now)));
     }
 
     /// What the warehouse hands out no longer need not be remembered, but for a while, as a probe whose clock is ahead may ship
     /// late.
     fn forget(&mut self, now: Nanos) {
-        self.0.retain(|_, seen| now - *seen <= REMEMBERED);
+        self.when.retain(|_, seen| now - *seen <= REMEMBERED);
+    }
+}
+
+/// One look at what the warehouse hands out: chooses what is new, once every probe has told of it or it has waited for so long.
+struct Look<'a> {
+    told: &'a mut Told,
+    now: Nanos,
+    probes: usize,
+    /// `None`: nothing waits any more.
+    patience: Option<Nanos>,
+}
+
+impl<'a> Look<'a> {
+    fn new(told: &'a mut Told, now: Nanos, probes: usize, patience: Option<Nanos>) -> Self {
+        told.parts.clear();
+        Self { told, now, probes, patience }
+    }
+}
+
+impl Choice for Look<'_> {
+    fn see(&mut self, connection: &Connection) {
+        if connection.sights.len() < self.probes {
+            self.told.parts.entry(connection.ends.isn_key()).or_default().push(connection.ends);
+        }
+    }
+
+    fn wants(&mut self, connection: &Connection) -> bool {
+        let waited = |patience: Nanos| self.now - connection.first_at >= patience;
+        let is_ripe = connection.sights.len() == self.probes || self.patience.is_none_or(waited);
+        let is_new = !self.told.has(connection, self.now) && is_ripe;
+        if is_new {
+            self.told.note(connection, self.now);
+        }
+        is_new
     }
 }
 
@@ -67,41 +122,24 @@ pub(super) fn follow(
     let interrupted = interrupted()?;
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
-    let (mut began, mut ordered, mut missing) = (now(), false, None);
-    let (mut told, mut waits, mut late) = (Told::default(), None, Vec::new());
+    let (mut following, mut waits) = (Following::new(), None);
     'on: while !interrupted.load(Ordering::Relaxed) {
         let (looked, before) = (Instant::now(), outcome.connections());
-        // What was told in one order cannot be taken back in another: until then, whoever sends has a place in it, and more
-        // connections tell of it.
-        if before == 0 {
-            missing = source.ask(order)?;
-            if missing.is_none() && outcome.be_of(source.asked()) {
-                (began, ordered) = (now(), false);
-            }
-        } else if order.is_empty() {
-            late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
-        }
-        if missing.is_none() && before == 0 {
-            let voters = outcome.learn_order(source)?;
-            ordered |= voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - began > PATIENCE);
-        }
-        if ordered {
-            hear(source, outcome, lines, &mut told, PATIENCE)?;
-        }
+        let trouble = passing(following.look(source, order, outcome, lines))?;
+        let waits_now = trouble.as_deref().map(wait_for).or_else(|| following.waits(outcome));
         if live.is_none() {
-            let waits_now = waiting(missing.as_deref(), ordered, outcome);
             if waits_now != waits {
                 waits_now.iter().for_each(|why| eprintln!("{why}"));
-                waits = waits_now;
             }
-            late.drain(..).for_each(|why| eprintln!("{why}"));
+            following.late.drain(..).for_each(|why| eprintln!("{why}"));
             if !json && outcome.connections() > before {
                 print(&format!("{}\n", outcome.text(coloured())))?;
             }
         }
+        waits = waits_now;
         while looked.elapsed() < EACH && !interrupted.load(Ordering::Relaxed) {
             if let Some(live) = &mut live
-                && live.show(|| view(outcome, waiting(missing.as_deref(), ordered, outcome), &late))?
+                && live.show(|| view(outcome, waits.clone(), &following.late))?
             {
                 break 'on;
             }
@@ -109,43 +147,102 @@ pub(super) fn follow(
         }
     }
     drop(live);
-    if let Some(missing) = missing {
-        bail!(missing);
-    }
-    if !ordered {
-        outcome.learn_order(source)?;
-    }
-    hear(source, outcome, lines, &mut told, Nanos::ZERO)
+    following.finish(source, outcome, lines)
 }
 
-/// What is waited for before anything can be told.
-fn waiting(missing: Option<&str>, ordered: bool, outcome: &Outcome) -> Option<String> {
-    match (missing, ordered, outcome.connections()) {
-        (Some(missing), ..) => Some(format!("waiting: {missing}")),
-        (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
-        (None, true, 0) => Some("waiting for connections".to_owned()),
-        _ => None,
+/// How far it has come.
+struct Following {
+    /// When these probes were asked first.
+    began: Nanos,
+    /// Whether their order is known.
+    ordered: bool,
+    /// Why there are none to be asked.
+    missing: Option<String>,
+    told: Told,
+    /// What is to be said of probes that came too late.
+    late: Vec<String>,
+}
+
+impl Following {
+    fn new() -> Self {
+        Self { began: now(), ordered: false, missing: None, told: Told::default(), late: Vec::new() }
+    }
+
+    /// Tells what is new.
+    fn look(
+        &mut self,
+        source: &mut Source,
+        order: &[String],
+        outcome: &mut Outcome,
+        lines: &mut Lines,
+    ) -> Result<()> {
+        // What was told in one order cannot be taken back in another: until then, whoever sends has a place in it, and more
+        // connections tell of it.
+        if outcome.connections() == 0 {
+            self.missing = source.ask(order)?;
+            if self.missing.is_none() {
+                if outcome.be_of(source.asked()) {
+                    (self.began, self.ordered) = (now(), false);
+                }
+                let voters = outcome.learn_order(source)?;
+                self.ordered |=
+                    voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - self.began > PATIENCE);
+            }
+        } else if order.is_empty() {
+            self.late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
+        }
+        if self.ordered {
+            hear(source, outcome, lines, &mut self.told, Some(PATIENCE))?;
+        }
+        Ok(())
+    }
+
+    /// What is waited for before anything can be told.
+    fn waits(&self, outcome: &Outcome) -> Option<String> {
+        match (&self.missing, self.ordered, outcome.connections()) {
+            (Some(missing), ..) => Some(wait_for(missing)),
+            (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
+            (None, true, 0) => Some("waiting for connections".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Tells what has waited, as it is.
+    fn finish(mut self, source: &mut Source, outcome: &mut Outcome, lines: &mut Lines) -> Result<()> {
+        if let Some(missing) = self.missing {
+            bail!(missing);
+        }
+        if !self.ordered {
+            outcome.learn_order(source)?;
+        }
+        hear(source, outcome, lines, &mut self.told, None)
     }
 }
 
-/// Hears each connection once, when every probe has told of it or it has waited for so long.
+/// A warehouse that cannot be had now may be there at the next look: why not is told, and it is tried again.
+fn passing(looked: Result<()>) -> Result<Option<String>> {
+    match looked {
+        Err(error) if matches!(error.downcast_ref(), Some(WarehouseError::Failed { .. })) => {
+            Ok(Some(error.to_string()))
+        }
+        other => other.map(|()| None),
+    }
+}
+
+fn wait_for(what: &str) -> String {
+    format!("waiting: {what}")
+}
+
+/// Hears each connection once.
 fn hear(
     source: &mut Source,
     outcome: &mut Outcome,
     lines: &mut Lines,
     told: &mut Told,
-    patience: Nanos,
+    patience: Option<Nanos>,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
-    let mut wanted = |connection: &Connection| {
-        let ripe = connection.sights.len() == probes || now - connection.first_at >= patience;
-        let is_new = !told.has(&connection.ends, now) && ripe;
-        if is_new {
-            told.note(connection.ends, now);
-        }
-        is_new
-    };
-    outcome.hear_some(source, lines, &mut wanted)?;
+    outcome.hear_some(source, lines, &mut Look::new(told, now, probes, patience))?;
     told.forget(now);
     lines.flush()
 }
@@ -160,22 +257,79 @@ fn view(outcome: &Outcome, waits: Option<String>, late: &[String]) -> View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dwell_core::tcp::Endpoint;
+    use dwell_core::tcp::section::{NatJoin, Sight};
+    use dwell_core::tcp::{Endpoint, Flags, Half, Quality};
     use std::net::Ipv4Addr;
+
+    fn connection(port: u16, probes: &[usize]) -> Connection {
+        let end = |port| Endpoint { address: Ipv4Addr::LOCALHOST.into(), port };
+        let ends = Ends { client: end(port), server: end(443), isn_client: 1, isn_server: 2 };
+        let sight = |probe: &usize| Sight {
+            probe: *probe,
+            server: Half::Unknown,
+            client: Half::Unknown,
+            quality: Quality::Exact,
+            flags: Flags::default(),
+            syn_acks: 1,
+        };
+        Connection { ends, first_at: Nanos::ZERO, sights: probes.iter().map(sight).collect() }
+    }
 
     #[test]
     fn what_is_handed_out_no_longer_is_forgotten_after_a_while() {
-        let end = |port| Endpoint { address: Ipv4Addr::LOCALHOST.into(), port };
-        let ends = |port| Ends { client: end(port), server: end(443), isn_client: 1, isn_server: 2 };
+        let of = |port| connection(port, &[0]);
         let mut told = Told::default();
-        assert!(!told.has(&ends(1), Nanos::ZERO));
-        (1..=2).for_each(|port| told.note(ends(port), Nanos::ZERO));
+        assert!(!told.has(&of(1), Nanos::ZERO));
+        (1..=2).for_each(|port| told.note(&of(port), Nanos::ZERO));
         for second in 0..600 {
-            assert!(told.has(&ends(1), Nanos::from_secs(second)));
+            assert!(told.has(&of(1), Nanos::from_secs(second)));
             told.forget(Nanos::from_secs(second));
         }
-        assert_eq!(told.0.len(), 1);
+        assert_eq!(told.when.len(), 1);
         told.forget(Nanos::from_secs(1_000));
-        assert!(told.0.is_empty());
+        assert!(told.when.is_empty());
+    }
+
+    /// Which of these are told at looks that follow each other, the last of which waits for nothing more.
+    fn told(looks: &[&[Connection]]) -> Vec<Vec<u16>> {
+        let (mut told, mut all) = (Told::default(), Vec::new());
+        for (number, seen) in looks.iter().enumerate() {
+            let now = Nanos::from_secs(number as i64);
+            let patience = (number + 1 < looks.len()).then_some(Nanos::ZERO);
+            let mut look = Look::new(&mut told, now, 2, patience);
+            let mut join = NatJoin::new(2);
+            let mut new = Vec::new();
+            let mut take = |connection: Connection, look: &mut Look<'_>| {
+                new.extend(look.wants(&connection).then_some(connection.ends.client.port));
+            };
+            for connection in *seen {
+                look.see(connection);
+                join.offer(connection.clone(), &mut |connection| take(connection, &mut look));
+            }
+            join.finish(&mut |connection| take(connection, &mut look));
+            told.forget(now);
+            all.push(new);
+        }
+        all
+    }
+
+    #[test]
+    fn what_a_nat_parts_is_told_once_whichever_part_comes_or_goes_first() {
+        let [inside, outside] = [connection(1, &[0]), connection(2, &[1])];
+        let both = [inside.clone(), outside.clone()];
+        let alone = std::slice::from_ref;
+        assert_eq!(told(&[&both, &both, alone(&outside), &[]]), [vec![1], vec![], vec![], vec![]]);
+        assert_eq!(told(&[alone(&outside), &both, alone(&inside), &[]]), [vec![2], vec![], vec![], vec![]]);
+        // Others with the same numbers, which nothing joins.
+        let again = connection(3, &[0]);
+        let all = [inside.clone(), outside, again];
+        assert_eq!(told(&[alone(&inside), &all]), [vec![1], vec![2, 3]]);
+    }
+
+    #[test]
+    fn in_the_end_nothing_waits_also_for_a_clock_that_is_ahead() {
+        let ahead = Connection { first_at: Nanos::from_secs(9), ..connection(1, &[0]) };
+        let ahead = std::slice::from_ref(&ahead);
+        assert_eq!(told(&[ahead, ahead]), [vec![], vec![1]]);
     }
 }

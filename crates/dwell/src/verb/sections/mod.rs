@@ -115,7 +115,12 @@ impl SectionsArgs {
         let mut lines;
         if self.follow {
             lines = open()?;
-            follow::follow(&mut source, &self.order, &mut outcome, &mut lines, output.json)?;
+            let followed = follow::follow(&mut source, &self.order, &mut outcome, &mut lines, output.json);
+            if followed.is_err() {
+                // What was told until then can be read.
+                let _ = lines.finish();
+                return followed;
+            }
         } else {
             outcome.be_of(&source.probes(&self.order)?);
             lines = open()?;

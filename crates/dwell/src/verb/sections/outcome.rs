@@ -5,11 +5,11 @@ use super::lines::Lines;
 use super::source::Source;
 use crate::figure::counted;
 use anyhow::Result;
-use dwell_core::tcp::Prefix;
 use dwell_core::tcp::section::{
     Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
     Votes, split,
 };
+use dwell_core::tcp::{Flag, Prefix};
 use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,6 +17,31 @@ use std::ops::ControlFlow;
 
 /// So many connections are enough to tell the order of the probes by.
 const ENOUGH: u64 = 20_000;
+
+/// Chooses among connections.
+pub(super) trait Choice {
+    /// There is this one; it may be part of another that is joined by its numbers.
+    fn see(&mut self, connection: &Connection);
+
+    /// Whether this one is heard.
+    fn wants(&mut self, connection: &Connection) -> bool;
+}
+
+/// All are heard.
+struct All;
+
+impl Choice for All {
+    fn see(&mut self, _: &Connection) {}
+
+    fn wants(&mut self, _: &Connection) -> bool {
+        true
+    }
+}
+
+/// Whether it was joined by its numbers alone.
+pub(super) fn is_nat(connection: &Connection) -> bool {
+    connection.sights.iter().any(|sight| sight.flags.has(Flag::Nat))
+}
 
 /// What many connections say, section by section.
 pub(super) struct Outcome {
@@ -95,7 +120,7 @@ impl Outcome {
 
     /// Hears all connections.
     pub(super) fn hear_all(&mut self, source: &mut Source, lines: &mut Lines) -> Result<()> {
-        self.hear_some(source, lines, &mut |_| true)
+        self.hear_some(source, lines, &mut All)
     }
 
     /// Hears those connections that are wanted.
@@ -103,20 +128,21 @@ impl Outcome {
         &mut self,
         source: &mut Source,
         lines: &mut Lines,
-        wanted: &mut dyn FnMut(&Connection) -> bool,
+        choice: &mut dyn Choice,
     ) -> Result<()> {
         let mut join = NatJoin::new(self.probes.len());
         let in_time = source.is_in_time();
         let mut written = Ok(());
-        let mut hear = |connection: Connection| {
-            if written.is_ok() && wanted(&connection) {
+        let mut hear = |connection: Connection, choice: &mut dyn Choice| {
+            if written.is_ok() && choice.wants(&connection) {
                 written = self.hear(&connection, lines);
             }
             written.is_ok()
         };
         source.each(&mut |connection| {
+            choice.see(&connection);
             let mut goes_on = true;
-            let mut take = |connection| goes_on &= hear(connection);
+            let mut take = |connection| goes_on &= hear(connection, choice);
             if in_time {
                 join.pass(connection.first_at, &mut take);
             }
@@ -124,15 +150,20 @@ impl Outcome {
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         join.finish(&mut |connection| {
-            hear(connection);
+            hear(connection, choice);
         });
         written?;
-        self.nat = self.nat.with(join.counts());
+        // Who follows looks at the same ones again and again: those that were joined are counted when they are heard, and of
+        // what else befell them the most of one look.
+        let counts = join.counts();
+        self.nat.refused = self.nat.refused.max(counts.refused);
+        self.nat.crowded = self.nat.crowded.max(counts.crowded);
         Ok(())
     }
 
     fn hear(&mut self, connection: &Connection, lines: &mut Lines) -> Result<()> {
         self.connections += 1;
+        self.nat.joined += u64::from(is_nat(connection));
         for section in split(connection, &self.order) {
             let (summary, course) = self.sections.entry((section.from, section.to)).or_default();
             summary.add(&section);

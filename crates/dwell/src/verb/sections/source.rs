@@ -178,8 +178,11 @@ const MINUTES: usize = 10;
 /// What a probe did not send: records that it gave up, and what its kernel dropped before it saw it, in a span.
 fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let given_up = account.given_up.iter();
+    // A probe names what reasons it likes; the terminal is not its own.
+    let plain =
+        |reason: &str| -> String { reason.chars().filter(|letter| !letter.is_control()).take(80).collect() };
     let mut told: Vec<String> = given_up
-        .map(|(reason, count)| format!("{name} gave up {}: {reason}", counted(*count, "record")))
+        .map(|(reason, count)| format!("{name} gave up {}: {}", counted(*count, "record"), plain(reason)))
         .collect();
     // The minute in which the span begins lies in it too.
     let from = Minute::of(span.from);
@@ -206,11 +209,11 @@ mod tests {
     #[test]
     fn dropped_packets_are_told_by_the_minute_the_worst_first_where_they_are_many() {
         let mut account = Account::default();
-        account.given_up.insert("killed".to_owned(), 3);
+        account.given_up.insert("kill\x1b[2Jed".to_owned(), 3);
         account.dropped = (0..12).map(|n| (Minute(29_916_660 + n), u64::try_from(n).unwrap() + 1)).collect();
         let told = missing("in", &account, Span::ALL);
         assert_eq!(told.len(), 12, "{told:?}");
-        assert_eq!(told[0], "in gave up 3 records: killed");
+        assert_eq!(told[0], "in gave up 3 records: kill[2Jed");
         assert!(told[1].contains("2026-11-18 11:02: the kernel dropped 3;"), "{told:?}");
         assert_eq!(told[11], "in missed packets in 2 more minutes: the kernel dropped 3");
         let late = Span { from: Minute(29_916_671).start() + Nanos(5), until: Nanos::MAX };

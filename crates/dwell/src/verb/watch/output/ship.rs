@@ -70,6 +70,7 @@ impl ShipArgs {
         let config = ShipperConfig {
             spool_limit: self.spool_limit << 20,
             origin: self.from.clone(),
+            expected_file: Some(self.identity.peers_file()?),
             on_event: Arc::new(move |event| {
                 if quiet {
                     *hold.lock().unwrap_or_else(PoisonError::into_inner) = Some(event.to_string());
