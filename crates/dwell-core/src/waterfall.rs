@@ -198,11 +198,18 @@ impl Waterfall {
         }
     }
 
+    /// A part that is told as longer than the whole: they were measured one after another, by other packets or stamps, and do not agree.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&Part> {
+        let whole = self.whole.estimate()?;
+        self.parts.iter().find(|part| part.finding.estimate().is_some_and(|found| found > whole))
+    }
+
     /// What takes most of the time, and its share of the whole: a part of which the interval says that it is longer than
-    /// any other part can be, or else the receiving host.
+    /// any other part can be, or else the receiving host. `None` as well where there is a [contradiction](Self::contradiction).
     #[must_use]
     pub fn dominant(&self) -> Option<(Dominant<'_>, f64)> {
-        let whole = self.whole.estimate().filter(|whole| *whole > 0.0)?;
+        let whole = self.whole.estimate().filter(|whole| *whole > 0.0 && self.contradiction().is_none())?;
         let passes = |low: f64, others: &mut dyn Iterator<Item = &Part>| {
             others.filter_map(|other| longest(&other.finding)).all(|other| low > other)
         };
@@ -215,7 +222,8 @@ impl Waterfall {
         }
         let inside = [Quantity::KernelStage, Quantity::ApplicationStage];
         let others = &mut self.parts.iter().filter(|part| !inside.contains(&part.quantity));
-        let receiver = self.receiver.filter(|receiver| passes(receiver.low, others))?;
+        let receiver =
+            self.receiver.filter(|receiver| receiver.value <= whole && passes(receiver.low, others))?;
         Some((Dominant::Receiver(receiver), receiver.value / whole))
     }
 }
@@ -343,6 +351,16 @@ mod tests {
         assert_eq!(waterfall.dominant(), None);
         let Finding::Value { low, .. } = waterfall.parts[1].finding else { panic!("{waterfall:?}") };
         assert!(low >= 0.0);
+    }
+
+    #[test]
+    fn a_part_that_is_longer_than_the_whole_dominates_nothing() {
+        let waterfall =
+            Waterfall::new(&knee(value(130e3)), &delay(Some(8e3), 0.0), &mbps(100.0), &value(0.0), SIZE);
+        assert_eq!(waterfall.contradiction().unwrap().quantity, Quantity::ApplicationStage);
+        assert_eq!(waterfall.dominant(), None);
+        let agrees = Waterfall::new(&knee(value(60e3)), &delay(None, 0.0), &unknown(), &unknown(), SIZE);
+        assert_eq!(agrees.contradiction(), None);
     }
 
     #[test]

@@ -310,6 +310,7 @@ fn gaps_behind_packets_that_are_sent_at_once_tell_though_trains_are_slower_than_
 /// Each train of a search waits until the queue of the last is gone, of which a link that is full to nine tenths sends a tenth in its time.
 #[test]
 fn on_a_slow_and_busy_link_it_takes_no_minute() {
+    let mut cut_short = 0;
     for seed in 1..=4 {
         let text = "name = 'slow'\n[[links]]\nrate = '10 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = '90 %'\nsize = '1526 B'\n";
         let mut path = SimPath::new(&Scenario::parse("slow.toml", text).unwrap(), seed);
@@ -320,6 +321,10 @@ fn on_a_slow_and_busy_link_it_takes_no_minute() {
         let report = method.report();
         let free = report.finding(Quantity::AvailableBandwidth);
         assert!(free.holds(1e6) != Some(false), "seed {seed}: {free:?}");
-        assert!(!report.warnings.is_empty(), "seed {seed}: not all was asked, and nothing says so");
+        let is_cut_short = effort.span > Nanos::from_secs(15);
+        cut_short += usize::from(is_cut_short);
+        let says_so = report.warnings.iter().any(|warning| warning.contains("not all was asked"));
+        assert_eq!(says_so, is_cut_short, "seed {seed}: {} in {}", report.warnings.len(), effort.span);
     }
+    assert!(cut_short >= 2, "{cut_short}");
 }

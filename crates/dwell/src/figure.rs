@@ -24,8 +24,15 @@ pub(crate) fn counted(count: u64, name: &str) -> String {
 
 /// A figure with its unit, and with digits enough to see an interval of `width`: the offset of two clocks is known to microseconds of seconds.
 fn sized(value: f64, width: f64, unit: Unit) -> String {
-    let fine = unit == Unit::Ns && value.abs() >= 1e9 && (1.0..1e7).contains(&width);
-    if fine { format!("{:.6}", Nanos::from_f64(value)) } else { figure(value, unit) }
+    let decimals = match width {
+        1.0..1e6 => Some(6),
+        1e6..1e8 => Some(3),
+        _ => None,
+    };
+    match decimals.filter(|_| unit == Unit::Ns && value.abs() >= 1e9) {
+        Some(decimals) => format!("{:.decimals$}", Nanos::from_f64(value)),
+        None => figure(value, unit),
+    }
 }
 
 /// A share of one, in per cent.
@@ -86,6 +93,8 @@ mod tests {
         assert_eq!(figure(0.02, Unit::Ratio), "2.0 %");
         let offset = Finding::nanos(1.500_312e9, 1.500_302e9, 1.500_322e9);
         assert_eq!(cells(&offset), ["1.500312 s", "1.500302 s to 1.500322 s"]);
+        let far = Finding::nanos(-3.250_542e9, -3.255_6e9, -3.245_6e9);
+        assert_eq!(cells(&far), ["-3.251 s", "-3.256 s to -3.246 s"]);
         let counted = Finding::nanos(1.093_412_345e9, 1.093_412_345e9, 1.093_412_345e9);
         assert_eq!(cells(&counted), ["1.1 s", ""]);
         assert_eq!(cells(&Finding::at_most(67_200.0, Unit::Ns, "smallest dispersion"))[0], "at most 67.2 us");

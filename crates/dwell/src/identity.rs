@@ -3,7 +3,7 @@
 use crate::failure::bad_argument;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use dwell_net::{Identity, Peers};
+use dwell_net::{Identity, IdentityError, Peers};
 use std::env;
 use std::path::PathBuf;
 
@@ -33,7 +33,13 @@ impl IdentityArgs {
 
     /// This host's own key.
     pub(crate) fn load(&self) -> Result<Identity> {
-        Ok(Identity::load_or_create(&self.folder()?)?)
+        let loaded = Identity::load_or_create(&self.folder()?);
+        match loaded {
+            Err(error @ IdentityError::File { .. }) if !self.is_given() => Err(error).context(
+                "this host has no key there, and none can be made; name another folder with --identity",
+            ),
+            loaded => Ok(loaded?),
+        }
     }
 
     /// Where it stands whom this host knows.

@@ -2,7 +2,8 @@
 
 use crate::failure::bad_argument;
 use anyhow::{Result, anyhow, bail};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf, absolute};
 
@@ -18,12 +19,24 @@ pub(crate) fn spare(read: &[&Path], written: &[&Path]) -> Result<()> {
             continue;
         }
         let place = real(file);
+        if is_capture(&place) {
+            let text = "is a capture and would be overwritten; give another name";
+            bail!(bad_argument(anyhow!("{} {text}", file.display())));
+        }
         if taken.iter().any(|taken| place.starts_with(taken) || is_one(&place, taken)) {
             bail!(bad_argument(anyhow!("{} would be overwritten; give another name", file.display())));
         }
         taken.push(place);
     }
     Ok(())
+}
+
+/// Whether a file begins as pcap, of either byte order and resolution, or pcapng: nothing that Dwell tells replaces what was captured.
+fn is_capture(file: &Path) -> bool {
+    const MAGICS: [u32; 5] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1, 0x0a0d_0d0a];
+    let mut magic = [0; 4];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && MAGICS.contains(&u32::from_be_bytes(magic))
 }
 
 /// Where a file is or will be, by whatever name.

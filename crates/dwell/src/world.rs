@@ -100,9 +100,35 @@ pub(crate) struct Replayed {
     pub(crate) record: Record,
     /// What was known of its path.
     pub(crate) facts: PathFacts,
+    /// Whether a method is asked that the run may not have had: it is shown all that was seen.
+    pub(crate) by_another: bool,
+    /// Measurements of the run whose cost was told.
+    pub(crate) told: Vec<String>,
 }
 
 impl Replayed {
+    /// What those measurements cost that were not told yet, each by the run's own account, which alone knows of pauses, where it has one.
+    fn cost(&mut self, is_asked: impl Fn(&str) -> bool) -> Effort {
+        let mut effort = Effort::default();
+        let told = &self.told;
+        let is_new = |stage: &str| is_asked(stage) && !told.iter().any(|known| known == stage);
+        for found in self.record.found.iter().filter(|found| is_new(&found.stage)) {
+            effort = effort.plus(found.effort);
+        }
+        let unfound = |stage: &str| is_new(stage) && self.found(stage).is_none();
+        for kept in self.record.passages.iter().filter(|kept| unfound(&kept.stage)) {
+            effort.count(Nanos::ZERO, &kept.passage.observation);
+        }
+        let stages = self.record.found.iter().map(|found| &found.stage);
+        let new: Vec<String> = stages
+            .chain(self.record.passages.iter().map(|kept| &kept.stage))
+            .filter(|stage| is_new(stage))
+            .cloned()
+            .collect();
+        self.told.extend(new);
+        effort
+    }
+
     /// What the run found by the measurement `stage`, if it made that one.
     fn found(&self, stage: &str) -> Option<&Found> {
         self.record.found.iter().find(|found| found.stage == stage)
@@ -127,18 +153,17 @@ impl World for Replayed {
     ) -> Result<Effort> {
         // One that was part of the run may have sent nothing.
         let own = self.record.passages.iter().any(|kept| kept.stage == stage) || self.found(stage).is_some();
-        let mut effort = Effort::default();
+        let all = self.by_another && !own;
         let passages: Vec<&Passage> = self
             .record
             .passages
             .iter()
-            .filter(|kept| !own || kept.stage == stage)
+            .filter(|kept| all || kept.stage == stage)
             .map(|kept| &kept.passage)
             .collect();
         let mut show = |method: &mut dyn Method, passages: &[&Passage]| {
             for passage in passages {
                 method.see(&passage.observation);
-                effort.count(Nanos::ZERO, &passage.observation);
                 keep((*passage).clone());
             }
         };
@@ -154,8 +179,7 @@ impl World for Replayed {
             rest = after;
         }
         show(method, rest);
-        // The pauses between trains are known to the run's own account only.
-        Ok(self.found(stage).map_or(effort, |found| found.effort))
+        Ok(self.cost(|known| all || known == stage))
     }
 
     fn used(&self, stage: &str) -> Option<Usage> {

@@ -247,9 +247,13 @@ fn the_share_of_the_end_link_is_told_where_it_limits() {
 fn a_replay_may_ask_another_question() {
     let here = folder();
     let run = ["ppt", "lan.toml", "--on", "sim", "--method", "salehin2017", "--record", "run.dwell"];
-    assert_eq!(status(&dwell(here.path(), &run)), 0);
+    let run = json(&dwell(here.path(), &[&run[..], &["--json"]].concat()));
     let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--method", "salehin2015"]));
     assert_eq!(other["method"], "salehin2015");
+    // It sent nothing more.
+    for cost in ["probes", "packets", "bytes"] {
+        assert!(run[cost].is_number() && run[cost] == other[cost], "{cost}: {} {}", run[cost], other[cost]);
+    }
     assert!(other["ppt_heading"]["value"].is_number(), "{other:#}");
     let other = json(&dwell(here.path(), &["replay", "run.dwell", "--json", "--stamps", "capture"]));
     assert_eq!((&other["method"], &other["stamps"]), (&"salehin2017".into(), &"capture".into()));

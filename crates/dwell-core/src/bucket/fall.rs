@@ -84,7 +84,7 @@ pub(crate) fn warned(described: &str) -> String {
 /// What a train of so many bytes that came at one rate does not show: while it passes, more tokens come.
 pub(crate) fn unseen(train: Bytes) -> String {
     format!(
-        "a token bucket that holds nearly {train} (1 - its rate / the train's) or more, or is of nearly the train's rate, would not show"
+        "a token bucket would not show that holds {train} x (1 - its rate / the train's rate) or more, or whose rate is nearly the train's"
     )
 }
 
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_bucket_shows_that_holds_less_than_is_said() {
         let (packets, size, own, token) = (128_u32, 1_500.0, 12.0, 24.0);
-        assert!(unseen(Bytes(192_000)).contains("192000 B (1 - its rate / the train's)"));
+        assert!(unseen(Bytes(192_000)).contains("192000 B x (1 - its rate / the train's rate)"));
         let most = f64::from(packets) * size * (1.0 - own / token);
         let through = |depth: f64| {
             let passed = depth / size / (1.0 - own / token);

@@ -49,13 +49,24 @@ pub(super) fn send_all(
     Ok((samples, connection))
 }
 
+/// Why a sending host does not know such a congestion control, and which it does.
+fn no_congestion_control(name: &str, error: nix::Error) -> io::Error {
+    let known =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let known = match known.trim() {
+        "" => String::new(),
+        names => format!("; it has {}", names.replace(' ', ", ")),
+    };
+    io::Error::other(format!("no congestion control {name} at the sending host ({}){known}", error.desc()))
+}
+
 fn prepare(streams: &[TcpStream], order: &Order) -> io::Result<Connection> {
     let mut told = Connection::default();
     for stream in streams {
         stream.set_write_timeout(Some(GLANCE))?;
         if let Some(name) = &order.congestion {
             let set = setsockopt(stream, nix::sys::socket::sockopt::TcpCongestion, &name.into());
-            set.map_err(|error| io::Error::other(format!("no congestion control {name} here: {error}")))?;
+            set.map_err(|error| no_congestion_control(name, error))?;
         }
         let congestion = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::TcpCongestion)?;
         let info = Info::of(stream.as_fd())?;

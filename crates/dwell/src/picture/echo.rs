@@ -19,6 +19,8 @@ pub(crate) struct Timeline {
     pub(crate) t5: Option<f64>,
     /// The tap sees the reply.
     pub(crate) t7: f64,
+    /// How long the host took up and down, each at its own median, where both are known: medians do not add up to that of the whole.
+    pub(crate) ways: Option<(f64, f64)>,
     /// Whether t3 lies where it does because the way up is taken for half of both.
     pub(crate) halved: bool,
 }
@@ -55,7 +57,7 @@ impl Panel for Timeline {
             way(self.t2, t3, BLUE)?;
             bar(t3, t5, host, ORANGE)?;
             area.draw(&PathElement::new([(pixel(t5), host), (pixel(self.t7), tap)], GREEN.stroke_width(3)))?;
-            let (up, down) = (t3 - self.t2, self.t7 - t5);
+            let (up, down) = self.ways.unwrap_or((t3 - self.t2, self.t7 - t5));
             let halves = if self.halved { ", taken for equal" } else { "" };
             let names = [
                 (Swatch::Line(BLUE), format!("up {} µs{halves}", plain_us(up))),

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell replay monday.dwell                        the report of that run again
-  dwell replay monday.dwell --method salehin2015   what another method makes of it
+  dwell replay monday.dwell --method salehin2015   what another method makes of it (here: of a run of salehin2017)
   dwell replay monday.dwell.partial --partial      what a killed run had seen")]
 pub(crate) struct ReplayArgs {
     /// A record
@@ -77,7 +77,13 @@ impl ReplayArgs {
         let verb = self.verb(&recorded)?;
         let (method, stamps) = verb.method();
         let ask = Ask { verb: verb.verb().to_owned(), method: method.map(str::to_owned), stamps, ..recorded };
-        conclude(&*verb, Box::new(Replayed { record, facts }), ask, 1.0, output)
+        conclude(
+            &*verb,
+            Box::new(Replayed { record, facts, by_another: self.method.is_some(), told: Vec::new() }),
+            ask,
+            1.0,
+            output,
+        )
     }
 
     /// The analysis that was asked for, now or then.

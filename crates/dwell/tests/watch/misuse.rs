@@ -94,9 +94,11 @@ fn nothing_that_is_read_or_written_is_overwritten() {
     let before = fs::read(&capture).expect("read");
     fs::write(here.path().join("kept.csv"), "kept").expect("written");
     fs::write(here.path().join("text"), "no capture at all").expect("written");
-    let cases: [(&[&str], i32, &str); 5] = [
-        (&["a.pcap", "--csv", "a.pcap"], 2, "a.pcap would be overwritten"),
-        (&["a.pcap", "--parquet", "./a.pcap"], 2, "./a.pcap would be overwritten"),
+    fs::copy(&capture, here.path().join("other.pcap")).expect("copied");
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["a.pcap", "--csv", "other.pcap"], 2, "other.pcap is a capture and would be overwritten"),
+        (&["a.pcap", "--csv", "a.pcap"], 2, "a.pcap is a capture and would be overwritten"),
+        (&["a.pcap", "--parquet", "./a.pcap"], 2, "./a.pcap is a capture and would be overwritten"),
         (&["a.pcap", "--csv", "one", "--parquet", "one"], 2, "one would be overwritten"),
         (&["a.pcap", "--csv", "one.prom", "--prometheus", "one.prom"], 2, "one.prom would be overwritten"),
         // Of a run that cannot be, no file is touched.

@@ -154,6 +154,12 @@ impl Busy {
                 "packets of bursts come nearer to each other than one link lets them: another is loaded as well, or stamps are off",
             ));
         }
+        if self.samples.are_senders() {
+            report.warnings.push(String::from(
+                "bursts came as far apart as they were sent: the sender, or its own link, sets the pace, and if what holds trains up is a faster link \
+                 behind it, less is free",
+            ));
+        }
         if self.samples.bursty() || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
             report.warnings.push(String::from(
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",

@@ -75,6 +75,7 @@ fn panels(echoes: &[Echo]) -> Vec<Box<dyn Panel>> {
     let gap = of(&|echo| Some(echo.t7 - echo.t1));
     let (receiving, answers, both) = (of(&|echo| Some(echo.receiving)), of(&answer), of(&Echo::two_way));
     let up = of(&|echo| Some(echo.halves()?.0));
+    let down = of(&|echo| Some(echo.halves()?.1));
     let [gap_at, receiving_at] = [&gap, &receiving].map(|times| median(times).unwrap_or(0.0));
     let (answer_at, both_at) = (median(&answers), median(&both));
     // Without the host's kernel stamps, half of what is left lies on either side, as the paper has it.
@@ -84,6 +85,7 @@ fn panels(echoes: &[Echo]) -> Vec<Box<dyn Panel>> {
         t3,
         t5: t3.zip(answer_at).map(|(t3, answer)| t3 + answer),
         t7: gap_at,
+        ways: median(&up).zip(median(&down)),
         halved: up.is_empty(),
     };
     let spread = Instants {

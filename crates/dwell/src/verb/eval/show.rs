@@ -58,6 +58,8 @@ fn truth(row: &Row) -> String {
         | Quantity::NarrowLinkCapacity
         | Quantity::EndLinkCapacity
         | Quantity::Throughput => Unit::Bps,
+        Quantity::CoalescencePresent => Unit::Flag,
+        Quantity::CoalescenceKind => Unit::Kind,
         _ => Unit::Ns,
     };
     row.truth.map_or_else(none, |truth| figure(truth, row.unit.unwrap_or(of_quantity)))

@@ -90,7 +90,11 @@ pub(crate) struct LocalArgs {
 /// A number of seconds that a run may last.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.001..=1e9).contains(&seconds) { Ok(seconds) } else { Err("must be from 0.001 to 1e9".to_owned()) }
+    if (0.001..=1e9).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("must be from 0.001 to 1000000000 seconds".to_owned())
+    }
 }
 
 impl LocalArgs {

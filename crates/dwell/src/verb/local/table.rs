@@ -20,7 +20,8 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
     let found = told.diagnosis();
     let mut causes: Vec<String> = found.iter().map(|one| one.sentence.clone()).collect();
     if causes.is_empty() {
-        causes.push("nothing that explains a tenth of their time, or dropped any".to_owned());
+        let none = if told.tally.dropped().sum() == 0 { ", or dropped any" } else { "" };
+        causes.push(format!("nothing that explains a tenth of their time{none}"));
     }
     section(&mut text, "what packets waited for", causes, colour);
     section(

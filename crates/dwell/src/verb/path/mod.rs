@@ -97,6 +97,13 @@ fn bars(waterfall: &Waterfall) -> Bars {
 
 /// The sentence that says what dominates.
 fn sentence(waterfall: &Waterfall) -> String {
+    if let Some(part) = waterfall.contradiction() {
+        let ([found, _], [whole, _]) = (cells(&part.finding), cells(&waterfall.whole));
+        return format!(
+            "The {} is told as longer than all of it ({found} of {whole}): the hosts did not keep still between the two measurements",
+            name(part)
+        );
+    }
     let Some((dominant, share)) = waterfall.dominant() else {
         return "No part is known well enough to say what dominates".to_owned();
     };

@@ -86,8 +86,11 @@ pub(super) fn effort(measured: &Measured) -> Effort {
         let last = run.sender.last().map(|sample| sample.connections.as_slice()).unwrap_or_default();
         let packets = last.iter().map(|one| one.segments).sum::<u64>();
         let lost = last.iter().map(|one| one.retransmitted).sum::<u64>();
-        let full = run.connection.segment.0 + run.connection.headers.0;
-        let (bytes, span) = (Bytes(packets.saturating_mul(full)), run.span());
+        // What was read came once; segments are of several sizes (the loopback's grow to twice what they begin with).
+        let again = lost.saturating_mul(run.connection.segment.0);
+        let headers = packets.saturating_mul(run.connection.headers.0);
+        let bytes = Bytes(run.received().0.saturating_add(again).saturating_add(headers));
+        let span = run.span();
         sum.plus(Effort { probes: 1, packets, lost, bytes, span })
     })
 }
