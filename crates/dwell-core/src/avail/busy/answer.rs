@@ -1,7 +1,6 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
-use super::waiting::nothing;
 use crate::bucket::Bucket;
 use crate::bucket::fall::{Fall, unseen};
 use crate::limit::Limit;
@@ -78,8 +77,7 @@ impl Busy {
             let mut bound = self.samples.at_least().unwrap_or(0.0);
             if self.waits() {
                 // Another link is loaded, and if it carries much more it holds trains up by less than they can show.
-                let idle = nothing(&self.samples.firsts).unwrap_or(0.0);
-                bound = bound.min(idle / self.samples.pace().unwrap_or(f64::INFINITY));
+                bound = bound.min(self.samples.idle_share() / self.samples.pace().unwrap_or(f64::INFINITY));
             }
             let bound = rate(bound);
             return report
@@ -112,7 +110,7 @@ impl Busy {
         }
         if self.is_jerked() {
             let narrow = rate(self.samples.fastest().map_or(0.0, f64::recip));
-            let idle = nothing(&self.samples.firsts).unwrap_or(0.0);
+            let idle = self.samples.idle_share();
             let why = format!(
                 "others load another link than the narrow one in bursts: in {:.0} % of the time or more nothing waits, and a link has as much \
                  of what it carries free; at most the narrow one's {:.1} Mb/s",

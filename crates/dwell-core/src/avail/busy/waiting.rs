@@ -3,7 +3,6 @@
 use crate::stats::Line as Straight;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::mean;
-use crate::stats::share::wilson;
 use crate::stream::line::Line;
 
 /// No two clocks go apart faster: a delay that grows by more is a queue's.
@@ -22,15 +21,6 @@ pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
     let line = unqueued(points)?;
     let waits: Vec<f64> = points.iter().map(|(sent, delay)| delay - line.at(*sent)).collect();
     (points.len() > 2).then(|| mean(&waits)).flatten()
-}
-
-/// In which share of the time nothing waits on the path, at the least: packets that come at random find it so, but for a host's delays;
-/// `None` of fewer than three.
-pub(super) fn nothing(points: &[(f64, f64)]) -> Option<f64> {
-    let line = unqueued(points).filter(|_| points.len() > 2)?;
-    let found = points.iter().filter(|(sent, delay)| delay - line.at(*sent) < HOST).count();
-    let all = points.len() as f64;
-    Some(wilson(found as f64 / all, all).0)
 }
 
 /// Waits so many times what the load explains are another link's.

@@ -6,6 +6,7 @@
 use super::Samples;
 use crate::avail::busy::unparted::beyond_hosts;
 use crate::avail::busy::waiting::{HOST, unqueued};
+use crate::stats::share::wilson;
 use crate::stream::sample::Sample;
 
 /// Packets that come so much nearer to each other, or further apart, than L / C were not served in that.
@@ -32,6 +33,15 @@ impl Samples {
             .filter(|(_, began)| nothing(began))
             .map(|(sample, _)| *sample)
             .collect()
+    }
+
+    /// In which share of the time all links of the path are idle, at the least: so many trains at the pace waited for nothing, and nothing
+    /// came between their packets. (On fast links a host makes packets wait as long as others would; those between ours show all the same.)
+    pub(in crate::avail::busy) fn idle_share(&self) -> f64 {
+        let Some(pace) = self.fastest() else { return 0.0 };
+        let alone = |sample: &&Sample| sample.output < sample.input.max(pace) * (1.0 + ANOTHER);
+        let (found, all) = (self.unwaited().iter().filter(alone).count() as f64, self.sent.len() as f64);
+        if all > 0.0 { wilson(found / all, all).0 } else { 0.0 }
     }
 
     /// Whether such trains came nearer to each other than L / C, as they cannot on the narrow link: what seemed to be L / C is others'.
@@ -133,6 +143,16 @@ mod tests {
         let mut batches = Samples { batch: Some(4), ..seen(OWN / 5.0, 2e6, 3, OWN) };
         batches.see_idle();
         assert!(batches.shown.is_none());
+    }
+
+    #[test]
+    fn idle_is_what_no_train_met_anything_in() {
+        // Three of eight: at the least 0.137 (Wilson).
+        let share = seen(OWN, 0.0, 3, OWN).idle_share();
+        assert!((share - 0.137).abs() < 1e-3, "{share}");
+        // Packets of others between those of trains that did not wait.
+        assert!(seen(OWN, 0.0, 3, 1.5 * OWN).idle_share() < 1e-9);
+        assert_eq!(Samples::default().idle_share(), 0.0);
     }
 
     #[test]
