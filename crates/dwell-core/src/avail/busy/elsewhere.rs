@@ -2,7 +2,7 @@
 
 use super::Busy;
 use super::unparted::Another;
-use super::waiting::{HOST, allowed, longer, waited};
+use super::waiting::{HOST, allowed, longer, waited, waited_but_one};
 use crate::stats::quantile::median;
 use crate::stream::line::Line;
 
@@ -23,7 +23,8 @@ impl Busy {
     pub(super) fn elsewhere(&self, line: &Line) -> Option<String> {
         let another = self.samples.another();
         let allowed = allowed(line, self.ours(line), self.cold(), another == Some(Another::MuchCloser));
-        if let Some(waited) = waited(&self.samples.firsts).filter(|waited| *waited > allowed) {
+        let firsts = &self.samples.firsts;
+        if let Some(waited) = waited(firsts).filter(|_| waited_but_one(firsts) > Some(allowed)) {
             return Some(format!(
                 "packets wait longer than the load of the narrow link explains (at the mean {:.0} us before a train)",
                 waited / 1e3

@@ -2,7 +2,7 @@
 
 use crate::stats::Line as Straight;
 use crate::stats::hull::line_under;
-use crate::stats::quantile::mean;
+use crate::stats::quantile::{mean, sorted};
 use crate::stream::line::Line;
 
 /// No two clocks go apart faster: a delay that grows by more is a queue's.
@@ -18,9 +18,18 @@ pub(super) fn unqueued(points: &[(f64, f64)]) -> Option<Straight> {
 
 /// The mean wait of single packets above that; `None` of fewer than three.
 pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
-    let line = unqueued(points)?;
-    let waits: Vec<f64> = points.iter().map(|(sent, delay)| delay - line.at(*sent)).collect();
-    (points.len() > 2).then(|| mean(&waits)).flatten()
+    mean(&waits(points)?)
+}
+
+/// The same but for the packet that waited longest: one that a host held up is no queue.
+pub(super) fn waited_but_one(points: &[(f64, f64)]) -> Option<f64> {
+    let waits = sorted(&waits(points)?);
+    mean(&waits[..waits.len() - 1])
+}
+
+fn waits(points: &[(f64, f64)]) -> Option<Vec<f64>> {
+    let line = unqueued(points).filter(|_| points.len() > 2)?;
+    Some(points.iter().map(|(sent, delay)| delay - line.at(*sent)).collect())
 }
 
 /// Waits so many times what the load explains are another link's.
@@ -93,6 +102,7 @@ mod tests {
             .map(|i| (f64::from(i), 7.0 + 5e-4 * f64::from(i) + if i % 3 == 1 { 90.0 } else { 0.0 }))
             .collect();
         assert!((waited(&points).unwrap() - 30.0).abs() < 1e-6);
+        assert!((waited_but_one(&points).unwrap() - 9.0 * 90.0 / 29.0).abs() < 1e-6);
         assert_eq!(waited(&points[..2]), None);
     }
 }
