@@ -184,7 +184,8 @@ impl Busy {
             report.warnings.push(String::from(
                 "the receiver gathers packets, which hides whether several links are loaded: if they are, more is free than one alone would have",
             ));
-            free.high = (free.high + ALIKE * line.share.value * carries.value).min(carries.high);
+            // What is not free is at most what a link may carry that these trains leave open, less what is.
+            free.high = (free.high + ALIKE * (carries.high - free.value)).min(carries.high);
         }
         report
             .limited(limit, why)

@@ -3,10 +3,11 @@
 use super::Busy;
 use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
 use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
-use super::waiting::waited;
+use super::waiting::waits;
 use crate::bucket::{At, Bucket};
 use crate::limit::by_size::BySize;
 use crate::report::Vantage;
+use crate::stats::quantile::mean;
 use crate::train::Departure;
 use crate::unit::Nanos;
 
@@ -347,7 +348,9 @@ impl Busy {
     fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.fastest() else { return (Round::Over, None) };
         let narrow_free = self.samples.line().map_or(0.0, |line| line.free.low);
-        let Some(rate) = self.trial.next(waited(&self.samples.firsts), pace, narrow_free) else {
+        let Some(rate) =
+            self.trial.next(waits(&self.samples.firsts).and_then(|waits| mean(&waits)), pace, narrow_free)
+        else {
             return (Round::Over, None);
         };
         self.trial.at(rate, FLEET);

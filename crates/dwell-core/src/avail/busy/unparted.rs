@@ -42,7 +42,7 @@ pub(super) enum Another {
 }
 
 /// So much more or less than one link explains is another's doing.
-const ANOTHER: f64 = 0.1;
+pub(super) const ANOTHER: f64 = 0.1;
 
 /// Packets come nearer to each other by what a host delays them, too: by less than that nothing is made of it, unless it is so
 /// much of what one link takes (a link half as fast again as the narrow one lets those that waited come nearer by a third).

@@ -2,7 +2,7 @@
 
 use crate::stats::Line as Straight;
 use crate::stats::hull::line_under;
-use crate::stats::quantile::{mean, sorted};
+use crate::stats::quantile::{mean, median, sorted};
 use crate::stream::line::Line;
 
 /// No two clocks go apart faster: a delay that grows by more is a queue's.
@@ -16,18 +16,22 @@ pub(super) fn unqueued(points: &[(f64, f64)]) -> Option<Straight> {
         .or_else(|| Some(Straight { intercept: least()?, slope: 0.0 }))
 }
 
-/// The mean wait of single packets above that; `None` of fewer than three.
+/// The mean wait of single packets above that, of which the longest counts as long as the second longest: one that a host held up is no
+/// queue. `None` of fewer than three.
 pub(super) fn waited(points: &[(f64, f64)]) -> Option<f64> {
-    mean(&waits(points)?)
+    let mut waits = sorted(&waits(points)?);
+    if let [.., second, longest] = &mut waits[..] {
+        *longest = *second;
+    }
+    mean(&waits)
 }
 
-/// The same but for the packet that waited longest: one that a host held up is no queue.
-pub(super) fn waited_but_one(points: &[(f64, f64)]) -> Option<f64> {
-    let waits = sorted(&waits(points)?);
-    mean(&waits[..waits.len() - 1])
+/// What half of the packets wait, or less.
+pub(super) fn mostly_waited(points: &[(f64, f64)]) -> Option<f64> {
+    median(&waits(points)?)
 }
 
-fn waits(points: &[(f64, f64)]) -> Option<Vec<f64>> {
+pub(super) fn waits(points: &[(f64, f64)]) -> Option<Vec<f64>> {
     let line = unqueued(points).filter(|_| points.len() > 2)?;
     Some(points.iter().map(|(sent, delay)| delay - line.at(*sent)).collect())
 }
@@ -102,7 +106,10 @@ mod tests {
             .map(|i| (f64::from(i), 7.0 + 5e-4 * f64::from(i) + if i % 3 == 1 { 90.0 } else { 0.0 }))
             .collect();
         assert!((waited(&points).unwrap() - 30.0).abs() < 1e-6);
-        assert!((waited_but_one(&points).unwrap() - 9.0 * 90.0 / 29.0).abs() < 1e-6);
+        // One that a host held up counts as one of them.
+        let held = |(sent, delay): (f64, f64)| (sent, if sent == 4.0 { delay + 5e6 } else { delay });
+        assert!((waited(&points.iter().copied().map(held).collect::<Vec<_>>()).unwrap() - 30.0).abs() < 1e-6);
+        assert!(mostly_waited(&points).unwrap().abs() < 1e-6);
         assert_eq!(waited(&points[..2]), None);
     }
 }

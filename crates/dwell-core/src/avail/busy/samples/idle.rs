@@ -4,13 +4,10 @@
 //! for L / C, which is too long; or wait behind a faster link, which lets them go on nearer to each other than the narrow one did.
 
 use super::Samples;
-use crate::avail::busy::unparted::beyond_hosts;
+use crate::avail::busy::unparted::{ANOTHER, beyond_hosts};
 use crate::avail::busy::waiting::{HOST, unqueued};
 use crate::stats::share::wilson;
 use crate::stream::sample::Sample;
-
-/// Packets that come so much nearer to each other, or further apart, than L / C were not served in that.
-const ANOTHER: f64 = 0.1;
 
 /// Gaps within so much of each other are alike.
 const ALIKE: f64 = 0.02;
