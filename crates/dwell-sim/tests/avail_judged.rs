@@ -135,6 +135,22 @@ fn tight_elsewhere() -> Vec<Case> {
     cases
 }
 
+/// The tight link carries ten times what the narrow one does, at which what it makes packets wait does not show among what hosts do.
+fn tight_and_wide() -> Vec<Case> {
+    let case = |(size, place): (u32, &str)| {
+        let (narrow, tight, fast) =
+            (link(1e3, "", 0, 0), link(1e4, "poisson", size, 95), link(1e4, "", 0, 0));
+        let links =
+            if place == "before" { format!("{tight}{narrow}") } else { format!("{fast}{narrow}{tight}") };
+        Case::new(format!("10 Gb/s at 95 % {place} 1 Gb/s, {size}"), &links, 1e3)
+    };
+    [602, 1526]
+        .into_iter()
+        .flat_map(|size| ["before", "behind"].map(|place| (size, place)))
+        .map(case)
+        .collect()
+}
+
 /// A narrow link that is idle, and a faster one before or behind it that others fill in bursts of 5 ms, at 1.5 times what the fastest carries.
 fn bursts_elsewhere() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -410,6 +426,13 @@ fn where_the_tight_link_is_another_nothing_is_far_off_without_a_warning() {
     assert!(median(&judged.errors).unwrap() < 0.08 && judged.worst_unwarned() < 0.25);
 }
 
+#[test]
+fn where_the_tight_link_carries_ten_times_as_much_nothing_is_far_off_without_a_warning() {
+    let judged = judge("tight and wide", &tight_and_wide(), 0..4);
+    assert!(judged.worst_unwarned() < 0.25, "{:?}", judged.unwarned);
+    assert!(median(&judged.errors).unwrap() < 0.15, "{:?}", judged.errors);
+}
+
 /// Bursts on another link leave little but bounds: these hold.
 #[test]
 fn where_bursts_are_on_another_link_what_is_told_holds() {
@@ -517,6 +540,12 @@ fn all_tight_elsewhere() {
 
 #[test]
 #[ignore = "figures of the book"]
+fn all_tight_and_wide() {
+    judge("TIGHT AND WIDE", &tight_and_wide(), asked());
+}
+
+#[test]
+#[ignore = "figures of the book"]
 fn all_with_bursts_elsewhere() {
     judge("BURSTS ELSEWHERE", &bursts_elsewhere(), asked());
 }
@@ -551,6 +580,7 @@ fn all_but_one_link_by_other_seeds() {
         ("SEVERAL BEHIND NICS", several_behind_nics()),
         ("OWN LINKS", own_links()),
         ("TIGHT ELSEWHERE", tight_elsewhere()),
+        ("TIGHT AND WIDE", tight_and_wide()),
         ("BURSTS ELSEWHERE", bursts_elsewhere()),
         ("LATE SENDERS", late_senders(&[0, 10, 30, 50, 70, 90])),
         ("BUCKETS", behind_buckets()),

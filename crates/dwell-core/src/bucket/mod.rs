@@ -65,6 +65,9 @@ const FEWEST: f64 = 24.0;
 /// once the train is over.
 const REFILLED: f64 = 5.0;
 
+/// A long train is looked at in so many parts.
+const PARTS: usize = 8;
+
 /// A range as wide as this share of the bucket's rate does not say what is free.
 const UNSURE: f64 = 0.5;
 
@@ -136,6 +139,8 @@ pub(crate) struct Bucket {
     lossy: bool,
     /// Others send bursts, which make trains fall as well, until they are over.
     bursts: bool,
+    /// Parts of the first long train, where it did not fall.
+    parts: Vec<Sample>,
 }
 
 impl Bucket {
@@ -157,6 +162,7 @@ impl Bucket {
             lossy: false,
             cleared: false,
             bursts: false,
+            parts: Vec::new(),
         }
     }
 
@@ -187,6 +193,9 @@ impl Bucket {
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
             let shallow = || policed(passed).or_else(|| self.throttled(passed));
             let Some(fall) = shallow().or_else(|| fall(passed)) else {
+                if self.sent == 1 {
+                    self.parts = parts(passed);
+                }
                 let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
@@ -319,6 +328,11 @@ impl Bucket {
         self.lossy
     }
 
+    /// Parts of the first long train, one after another: none where it fell or lost packets.
+    pub(crate) fn parts(&self) -> &[Sample] {
+        if self.lossy { &[] } else { &self.parts }
+    }
+
     /// Whether any train fell.
     pub(crate) const fn fell(&self) -> bool {
         !self.falls.is_empty()
@@ -420,6 +434,16 @@ pub(crate) fn drained(fall: &Fall, packets: usize) -> Nanos {
 pub(crate) fn fell_alike(falls: &[Fall]) -> bool {
     let near = |fall: &Fall| Fall { passed: fall.passed + NEAR, ..*fall };
     alike(&falls.iter().map(near).collect::<Vec<_>>(), PLACE, RATE)
+}
+
+/// The parts of a long train.
+fn parts(passed: &[Passed]) -> Vec<Sample> {
+    let gaps = passed.len().saturating_sub(1) / PARTS;
+    let part = |part: usize| {
+        let passed = passed.get(part * gaps..=(part + 1) * gaps)?;
+        Sample::of(passed, &vec![true; gaps])
+    };
+    (0..PARTS).filter_map(part).collect()
 }
 
 /// What came through an emptied bucket: of what a policer let pass, too, each took as long as the bucket got for it.

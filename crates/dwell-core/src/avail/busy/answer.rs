@@ -4,7 +4,7 @@ use super::Busy;
 use crate::bucket::Bucket;
 use crate::bucket::fall::{Fall, unseen};
 use crate::limit::Limit;
-use crate::report::{Finding, Quantity, Report, Unit};
+use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::stream::line::Line;
 
 /// An interval wider than this share of the link is of traffic that does not hold still.
@@ -19,6 +19,14 @@ const BEYOND: f64 = 2.0;
 
 /// Trains at 1.1 times what three links carry that are loaded alike, each by rho, show a load of 1.1^2 rho: so much more than each has.
 const ALIKE: f64 = 0.21;
+
+/// Why a search followed there.
+const BLIND: &str =
+    "the sender, or its own link, makes bursts so slowly that they do not show what the tight link carries";
+
+/// What may be free and is more than so much of what a slow sender makes, its host may hide, and more may be free.
+const NEARLY: f64 = 0.95;
+const AS_FAST: &str = "the sender sends no faster, and trains about as fast as that were not surely held up";
 
 /// What comes at once is so many packets of ours before it is a burst.
 const LUMPY: f64 = 2.5;
@@ -62,7 +70,7 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, Finding::at_most(token, Unit::Bps, why.clone()))
                 .limited(Limit::TokenBucket, why);
         }
-        if self.as_made() {
+        if self.as_made() && self.trial.told.is_none() {
             report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
             if self.lost > 0 {
                 let why = "trains lost packets, and those that came through came as they were sent: nothing waits, whatever drops them";
@@ -91,8 +99,16 @@ impl Busy {
                 .limited(Limit::Unstable, why);
         }
         let Some(line) = self.samples.line() else {
-            let (limit, why) = self.no_line();
-            return report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why)).limited(limit, why);
+            return match self.searched(None) {
+                Some(range) if self.samples.are_blind() => self.by_search(report, range, BLIND),
+                Some(range) => {
+                    self.by_search(report, range, "slower trains came by no rule that one link has")
+                }
+                None => {
+                    let (limit, why) = self.no_line();
+                    report.with(Quantity::AvailableBandwidth, Finding::unmeasurable(why)).limited(limit, why)
+                }
+            };
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
         if self.is_cut_short {
@@ -121,16 +137,10 @@ impl Busy {
                 .with(Quantity::AvailableBandwidth, Finding::at_least(idle * narrow, Unit::Bps, why.clone()))
                 .limited(Limit::Link, why);
         }
-        if let Some(range) = self.searched(&line) {
-            let why = self.elsewhere(&line).unwrap_or_else(|| {
-                String::from("trains at the least that the narrow link seemed to have free were held up")
-            });
-            report.warnings.push(format!(
-                "{why}: the tight link is another one, or several are loaded; the range is that of a search"
-            ));
-            return report
-                .with(Quantity::AvailableBandwidth, range)
-                .limited(Limit::Link, "trains faster than that are held up");
+        if let Some(range) = self.searched(Some(&line)) {
+            let held = "trains at the least that the narrow link seemed to have free were held up";
+            let usual = if self.samples.are_blind() { BLIND } else { held };
+            return self.by_search(report, range, self.elsewhere(&line).as_deref().unwrap_or(usual));
         }
         if let Some(why) = self.elsewhere(&line) {
             report.warnings.push(why.clone());
@@ -180,6 +190,11 @@ impl Busy {
             (Limit::Link, why)
         };
         let (carries, mut free) = (line.carries(self.resolution), line.left(self.resolution));
+        if self.is_senders(free.high) {
+            return report
+                .with(Quantity::AvailableBandwidth, Finding::at_least(rate(free.low), Unit::Bps, AS_FAST))
+                .limited(Limit::SenderLimited, AS_FAST);
+        }
         if self.samples.batch.is_some() && line.share.high > IDLE {
             report.warnings.push(String::from(
                 "the receiver gathers packets, which hides whether several links are loaded: if they are, more is free than one alone would have",
@@ -246,8 +261,30 @@ impl Busy {
         bucket.told(report, &line, self.sending.size, self.resolution)
     }
 
-    /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true.
-    fn searched(&self, line: &Line) -> Option<Finding> {
+    /// What a search found that followed because of that.
+    fn by_search(&self, mut report: Report, range: Finding, why: &str) -> Report {
+        let span = self.sending.span.as_f64();
+        report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
+        if let Finding::Bound { side: Side::Lower, .. } = range {
+            return report.with(Quantity::AvailableBandwidth, range).limited(Limit::SenderLimited, AS_FAST);
+        }
+        report.warnings.push(format!(
+            "{why}: the tight link is another one, or several are loaded; the range is that of a search"
+        ));
+        report
+            .with(Quantity::AvailableBandwidth, range)
+            .limited(Limit::Link, "trains faster than that are held up")
+    }
+
+    /// Whether so much, packets of ours a nanosecond, is about as much as a slow sender makes.
+    fn is_senders(&self, free: f64) -> bool {
+        let is_slow = self.samples.are_blind() || self.as_made();
+        is_slow && self.samples.fastest().is_some_and(|pace| free * pace > NEARLY)
+    }
+
+    /// What a search found. Where traffic comes in bursts, they may be all that held trains up while it went on: either may be true, unless
+    /// a long train was held up throughout.
+    fn searched(&self, line: Option<&Line>) -> Option<Finding> {
         let pace = self.samples.fastest()?;
         let free = self.trial.told?.free;
         let bits = self.sending.bits() * 1e9;
@@ -256,10 +293,12 @@ impl Busy {
             free.value - UNALIKE.hypot(free.value - free.low),
             free.value + UNALIKE.hypot(free.high - free.value),
         );
-        if self.samples.bursty() {
+        if let Some(line) = line.filter(|_| self.samples.bursty() && !self.is_held_up()) {
             (low, high) = (low.min(line.free.low * pace), high.max(line.free.high * pace));
         }
-        Some(if high - low > UNSTABLE {
+        Some(if self.is_senders(free.high / pace) {
+            Finding::at_least(rate(low), Unit::Bps, AS_FAST)
+        } else if high - low > UNSTABLE {
             let why = "trains of a search do not tell what is free to better than half of the narrow link";
             Finding::at_most(rate(high), Unit::Bps, why)
         } else {

@@ -2,7 +2,7 @@
 
 use super::Busy;
 use super::unparted::Another;
-use super::waiting::{HOST, allowed, longer, mostly_waited, waited};
+use super::waiting::{HOST, allowed, longer, often_waited, waited};
 use crate::stats::quantile::median;
 use crate::stream::line::Line;
 
@@ -16,6 +16,9 @@ const THREE: f64 = 0.6;
 const THREE_OF_MORE: f64 = 0.2;
 const DOUBTFUL: f64 = 0.0;
 const STRAINED: f64 = 3.0;
+
+/// Of a quarter of the packets hosts hold up some, too: for no longer than so many times what they make most wait.
+const MUCH: f64 = 2.0;
 
 impl Busy {
     /// What shows that the narrow link's load is not all there is: packets that wait longer than it explains, or bursts that come as it
@@ -57,9 +60,10 @@ impl Busy {
         self.samples.vary() && self.samples.line().is_some_and(|line| self.elsewhere(&line).is_some())
     }
 
-    /// Whether most packets wait longer than hosts make them: a link that leaves less free than a slower one carries is loaded by half or more.
+    /// Whether a quarter of the packets wait much longer than hosts make them: on a link that leaves less free than a slower one carries, which is
+    /// loaded by half or more, a quarter does and more.
     pub(super) fn waits(&self) -> bool {
-        mostly_waited(&self.samples.firsts).is_some_and(|waited| waited > HOST.max(self.cold()))
+        often_waited(&self.samples.firsts).is_some_and(|waited| waited > MUCH * HOST.max(self.cold()))
     }
 
     /// Whether more trains of the test would show what its few leave open.

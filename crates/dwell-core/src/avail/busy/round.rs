@@ -2,8 +2,10 @@
 
 use super::Busy;
 use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
+use super::strain;
 use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
 use super::waiting::waits;
+use crate::avail::search::Verdict;
 use crate::bucket::{At, Bucket};
 use crate::limit::by_size::BySize;
 use crate::report::Vantage;
@@ -153,6 +155,10 @@ impl Busy {
             // The queue was too short for trains at the pace; slower ones may come through.
             Round::Deep if self.deep.doubt().is_some() => self.long_burst(),
             Round::Deep if self.samples.full.is_empty() && self.deep.fall.is_none() => self.nearer(0),
+            // Another link is loaded, which holds such trains up by less than they show.
+            Round::Deep if self.as_made() && self.waits() && self.lost == 0 && self.deep.fall.is_none() => {
+                self.search()
+            }
             Round::Deep => end,
             // Where nothing was met, short trains look more often than slow ones would.
             Round::Full if self.samples.bursty() || self.samples.idle() => self.more(0),
@@ -185,6 +191,7 @@ impl Busy {
             },
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(_)) if self.elsewhere(&line).is_some() => self.search(),
+                (_, Some(_)) if self.samples.are_blind() => self.search(),
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
                 _ => end,
             },
@@ -199,6 +206,7 @@ impl Busy {
                 },
                 None => end,
             },
+            Round::Bucket if self.is_held_up() => self.search(),
             Round::Bucket => self.emptied(LEAST_PAUSE),
             Round::Over => end,
         }
@@ -232,6 +240,16 @@ impl Busy {
             Some((train, drained)) => (Round::Bucket, Some(self.sending.beside(train, pause.max(drained)))),
             None => (Round::Over, None),
         }
+    }
+
+    /// Whether a long train was held up from its beginning to its end: another link has less free, which carries so much that shorter ones
+    /// do not show it.
+    pub(super) fn is_held_up(&self) -> bool {
+        let (Some(bucket), Some(line)) = (&self.bucket, self.samples.line()) else { return false };
+        let parts = bucket.parts();
+        self.samples.batch.is_none()
+            && !parts.is_empty()
+            && strain::verdict(parts, line.noise) == Verdict::Above
     }
 
     /// Trains that are of no use.

@@ -16,6 +16,12 @@ use crate::stream::sample::{Sample, busy};
 /// Bursts that come in so much of the time that they were sent in show the sender's pace, not the path's.
 const SPREAD: f64 = 1.03;
 
+/// A sender that takes this part of what bursts come apart, or more, for each packet is slow.
+const SLOW: f64 = 2.0;
+
+/// No more of the gaps of bursts are shorter than L / C where the sender is about as slow as that.
+const BELOW: f64 = 0.25;
+
 /// Trains that leave so much slower than they should are as fast as the sender makes them.
 const LATE: f64 = 1.1;
 
@@ -201,6 +207,17 @@ impl Samples {
     pub(super) fn own(&self) -> Option<Known> {
         let made = self.made()?;
         self.crowd().filter(|(own, _)| made * SPREAD < *own)
+    }
+
+    /// Whether bursts show nothing of what the tight link carries though they came through: the sender, or its own link, makes them so
+    /// slowly that it need not be the narrow one, nor near to it. Gaps that crowd by chance have others below them.
+    pub(super) fn are_blind(&self) -> bool {
+        let is_shown = |own: f64| {
+            let below = self.gaps.iter().filter(|gap| **gap < own * (2.0 - SPREAD)).count();
+            below as f64 <= BELOW * self.gaps.len() as f64
+        };
+        let is_slow = self.made().zip(self.burst()).is_some_and(|(made, burst)| burst < made * SLOW);
+        is_slow && self.batch.is_none() && !self.own().is_some_and(|(own, _)| is_shown(own))
     }
 
     /// What a packet takes of the link, as far as is known: at most what bursts come apart.
