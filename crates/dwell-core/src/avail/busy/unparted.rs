@@ -13,6 +13,9 @@ const NEAR: f64 = 0.01;
 /// Gaps below it are not looked at: fewer than this many say nothing.
 const ENOUGH: usize = 10;
 
+/// They are no further apart than all are at the mean, give or take so much: what lies together above that does so by chance.
+const CHANCE: f64 = 0.05;
+
 /// So many must lie together.
 const FEW: usize = 4;
 
@@ -96,7 +99,8 @@ pub(super) fn beyond_hosts(gap: f64) -> f64 {
 /// that, and it is no more than a tenth above the smallest (else several links are loaded), those are the link's. `None` where they
 /// crowd nowhere.
 pub(super) fn unparted(gaps: &[f64], least: f64) -> Option<Known> {
-    let inside = LEAST * mean(gaps)?;
+    let mean = mean(gaps)?;
+    let inside = LEAST * mean;
     if gaps.len() < ENOUGH || batch(gaps).is_some() {
         return None;
     }
@@ -114,6 +118,9 @@ pub(super) fn unparted(gaps: &[f64], least: f64) -> Option<Known> {
     let above = crowd(served.max(inside)).filter(|above| is_one_link && above.len() >= smallest.len());
     let crowd = above.unwrap_or(smallest);
     let (middle, width) = (crowd[crowd.len() / 2], crowd.last()? - crowd[0]);
+    if middle > mean * (1.0 + CHANCE) {
+        return None;
+    }
     let error = (width / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt();
     Some((middle, error))
 }
