@@ -13,8 +13,10 @@ const NEAR: f64 = 0.01;
 /// Gaps below it are not looked at: fewer than this many say nothing.
 const ENOUGH: usize = 10;
 
-/// They are no further apart than all are at the mean, give or take so much: what lies together above that does so by chance.
+/// Those of a link are no further apart than all are at the mean, give or take so much, but where first packets waited: fewer than one in so
+/// many that lie together above that do so by chance.
 const CHANCE: f64 = 0.05;
+const MANY: usize = 4;
 
 /// So many must lie together.
 const FEW: usize = 4;
@@ -118,7 +120,7 @@ pub(super) fn unparted(gaps: &[f64], least: f64) -> Option<Known> {
     let above = crowd(served.max(inside)).filter(|above| is_one_link && above.len() >= smallest.len());
     let crowd = above.unwrap_or(smallest);
     let (middle, width) = (crowd[crowd.len() / 2], crowd.last()? - crowd[0]);
-    if middle > mean * (1.0 + CHANCE) {
+    if middle > mean * (1.0 + CHANCE) && crowd.len() * MANY < gaps.len() {
         return None;
     }
     let error = (width / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt();
