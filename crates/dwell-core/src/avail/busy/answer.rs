@@ -1,6 +1,7 @@
 //! What a measurement says when it is over.
 
 use super::Busy;
+use crate::avail::search::Verdict;
 use crate::bucket::Bucket;
 use crate::bucket::fall::{Fall, unseen};
 use crate::limit::Limit;
@@ -171,6 +172,11 @@ impl Busy {
         if self.samples.bursty() || line.noise > LUMPY * line.share.high.max(IDLE) * line.own.value {
             report.warnings.push(String::from(
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
+            ));
+        }
+        if self.held_up() == Some(Verdict::Grey) {
+            report.warnings.push(String::from(
+                "a long train at what seems free may have been held up throughout, as a link makes it that carries much more and has less free",
             ));
         }
         if let Some(why) = self.bucket.as_ref().and_then(Bucket::doubt) {

@@ -245,11 +245,15 @@ impl Busy {
     /// Whether a long train was held up from its beginning to its end: another link has less free, which carries so much that shorter ones
     /// do not show it.
     pub(super) fn is_held_up(&self) -> bool {
-        let (Some(bucket), Some(line)) = (&self.bucket, self.samples.line()) else { return false };
+        self.held_up() == Some(Verdict::Above)
+    }
+
+    /// The same, or that it may have been; `None` where no such train came whole and alone.
+    pub(super) fn held_up(&self) -> Option<Verdict> {
+        let (bucket, line) = (self.bucket.as_ref()?, self.samples.line()?);
         let parts = bucket.parts();
-        self.samples.batch.is_none()
-            && !parts.is_empty()
-            && strain::verdict(parts, line.noise) == Verdict::Above
+        let tell = self.samples.batch.is_none() && !parts.is_empty();
+        tell.then(|| strain::verdict(parts, line.noise))
     }
 
     /// Trains that are of no use.
@@ -383,6 +387,35 @@ impl Busy {
 mod tests {
     use super::super::made::{OWN, seen};
     use super::*;
+    use crate::stream::Passed;
+
+    /// What the line says is free is 0.7 of the link.
+    fn after_long_train(later: impl Fn(usize) -> f64) -> Busy {
+        let mut busy = seen(|_| OWN, 0.3, 40e3);
+        let gap = OWN / 0.65;
+        let mut bucket = Bucket::new(At::Free, gap, 801);
+        bucket.next(busy.sending.size).unwrap();
+        let passed = |number: usize| {
+            let sent = gap * number as f64;
+            Passed { number, sent, came: sent + later(number) }
+        };
+        bucket.see(&(0..801).map(passed).collect::<Vec<_>>());
+        (busy.bucket, busy.round) = (Some(bucket), Round::Bucket);
+        busy
+    }
+
+    #[test]
+    fn a_long_train_that_is_held_up_throughout_tells_of_a_wide_link() {
+        let searched = |later: fn(usize) -> f64| {
+            let mut busy = after_long_train(later);
+            busy.after();
+            busy.trial.searching
+        };
+        assert!(searched(|number| 0.05 * OWN * number as f64));
+        assert!(!searched(|number| OWN * (number % 3) as f64));
+        // A burst of others holds up its end.
+        assert!(!searched(|number| 0.4 * OWN * number.saturating_sub(700) as f64));
+    }
 
     #[test]
     fn looks_that_no_longer_differ_are_no_bursts_whenever_that_shows() {

@@ -120,7 +120,8 @@ pub(super) fn unparted(gaps: &[f64], least: f64) -> Option<Known> {
     let above = crowd(served.max(inside)).filter(|above| is_one_link && above.len() >= smallest.len());
     let crowd = above.unwrap_or(smallest);
     let (middle, width) = (crowd[crowd.len() / 2], crowd.last()? - crowd[0]);
-    if middle > mean * (1.0 + CHANCE) && crowd.len() * MANY < gaps.len() {
+    let below = gaps.partition_point(|gap| *gap < middle * (1.0 - CHANCE));
+    if below * MANY > gaps.len() && crowd.len() * MANY < gaps.len() {
         return None;
     }
     let error = (width / 2.0).max(middle * 1e-4) / (crowd.len() as f64).sqrt();
@@ -171,6 +172,14 @@ mod tests {
         assert_eq!(unparted(&gaps, 118.0).unwrap().0.round(), 122.0);
         // Where bursts come that much further apart, others are between their packets: the shortest may be the link's.
         assert_eq!(unparted(&gaps, 130.0).unwrap().0.round(), 115.0);
+    }
+
+    #[test]
+    fn few_that_are_alike_among_many_shorter_ones_are_so_by_chance() {
+        let jostled: Vec<f64> = (0..24).map(|i| 80.0 + 3.1 * f64::from(i)).collect();
+        let crowded = |alike: usize| [jostled.clone(), vec![134.0; alike]].concat();
+        assert_eq!(unparted(&crowded(5), 100.0), None);
+        assert_eq!(unparted(&crowded(10), 100.0).unwrap().0, 134.0);
     }
 
     #[test]

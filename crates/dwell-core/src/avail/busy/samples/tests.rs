@@ -75,6 +75,26 @@ fn gaps_of_which_hardly_two_are_alike_are_no_single_packet_of_others() {
 }
 
 #[test]
+fn bursts_of_a_slow_sender_show_nothing_of_a_faster_link() {
+    // Bursts whose packets leave every 12 us and come `apart`.
+    let blind = |apart: fn(usize) -> f64| {
+        let mut samples = Samples::default();
+        for burst in 0..3 {
+            let came = |number: usize| (1..=number).map(|packet| apart(10 * burst + packet)).sum();
+            let passed = |number: usize| Passed { number, sent: 12.0 * number as f64, came: came(number) };
+            samples.see_burst(&(0..11).map(passed).collect::<Vec<_>>(), None);
+        }
+        samples.are_blind()
+    };
+    assert!(blind(|_| 12.0));
+    // By chance four come 13 us apart behind a link that jostles them.
+    assert!(blind(|gap| if gap % 8 == 1 { 13.0 } else { 9.0 + 0.23 * (gap * 11 % 30) as f64 }));
+    // L / C shows where the link is the slower one, if only a little; and a sender that is much faster than it sees it.
+    assert!(!blind(|_| 13.0));
+    assert!(!blind(|gap| 40.0 + 3.0 * (gap * 11 % 30) as f64));
+}
+
+#[test]
 fn no_train_is_faster_than_bursts_come() {
     let parted = bursts(true);
     assert_eq!((parted.pace(), parted.fastest()), (Some(OWN), parted.burst()));
