@@ -46,7 +46,7 @@ pub enum Upload {
 pub enum Receipt {
     /// It takes batches of this probe.
     Admitted,
-    /// It does not.
+    /// It does not, or not any more.
     Refused {
         /// Why, and what to do.
         why: String,

@@ -59,6 +59,10 @@ impl Store for Memory {
         Ok(())
     }
 
+    fn probes(&mut self, _: Span) -> Result<BTreeSet<String>, WarehouseError> {
+        Ok(BTreeSet::new())
+    }
+
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
         Ok(BTreeMap::new())
     }
@@ -291,6 +295,34 @@ fn records_wait_in_the_spool_for_a_warehouse_and_for_its_word() {
     bench.know("probe=elsewhere,here");
     let report = shipper.finish(PATIENCE);
     assert_eq!((report.shipped, bench.kept().0), (100, 100));
+}
+
+#[test]
+fn a_probe_that_is_taken_out_of_the_file_ships_no_more() {
+    let bench = Bench::new();
+    let warehouse = bench.open();
+    let shipper = bench.ship(warehouse.address);
+    let until_kept = |records| {
+        let until = Instant::now() + PATIENCE;
+        while bench.kept().0 < records && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+        }
+        bench.kept().0
+    };
+    offer(&shipper, 0..100);
+    assert_eq!(until_kept(100), 100);
+    bench.know("probe=elsewhere");
+    offer(&shipper, 100..200);
+    bench.hear("refuses: the probe 'here' is not this key's to ship for");
+    assert_eq!(bench.kept().0, 100);
+    bench.know("probe=elsewhere,here");
+    assert_eq!(until_kept(200), 200);
+    // While the file cannot be read, nobody is locked out who was known when the session began.
+    fs::remove_file(bench.folder.path().join("peers")).unwrap();
+    offer(&shipper, 200..300);
+    assert_eq!(until_kept(300), 300);
+    let report = shipper.finish(PATIENCE);
+    assert_eq!((report.shipped, bench.kept().0), (300, 300), "nothing was lost");
 }
 
 #[test]

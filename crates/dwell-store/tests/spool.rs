@@ -3,7 +3,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
 use dwell_store::spool::{Ledger, MIN_LIMIT, SLOTS, Slots, Spool, SpoolError};
-use dwell_store::warehouse::{Batch, MAX_MINUTES, Minute};
+use dwell_store::warehouse::{Batch, Day, MAX_MINUTES, Minute};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,6 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Numbers that outlive a spool, as those of a file outlive a process.
 #[derive(Clone)]
@@ -185,7 +186,12 @@ fn past_its_limit_records_are_given_up_and_counted() {
     warehouse.empty(&mut spool);
     assert_eq!(warehouse.all(), u64::from(taken) - 1000, "not told yet");
     assert!(spool.ledger().has_untold());
+    let today = || Day::of(Nanos(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64));
+    let before = today();
     append(&mut spool, taken..taken).unwrap();
+    let told = spool.next_batch().unwrap().unwrap();
+    assert!((before..=today()).contains(&told.day()), "kept under {}", told.day());
+    spool.rewind();
     // A process that dies here has told it all the same.
     drop(spool);
     warehouse.empty(&mut place.open());

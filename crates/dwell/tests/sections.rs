@@ -2,7 +2,7 @@
 
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
-use dwell_store::warehouse::{Batch, Minute, Sqlite, Store as _};
+use dwell_store::warehouse::{Batch, Day, Minute, Sqlite, Store as _};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -362,10 +362,11 @@ fn following_outlives_a_warehouse_that_cannot_be_read_for_a_while() {
     let mut told = BufReader::new(child.stdout.take().expect("piped")).lines();
     assert_eq!(told.by_ref().take(40 * 3).filter(Result::is_ok).count(), 40 * 3);
     // No file of a day, whatever its name says.
-    let odd = place.join("2026-01-01.sqlite");
+    let tomorrow = format!("{}.sqlite", Day(Day::of(Nanos(now)).0 + 1));
+    let odd = place.join(&tomorrow);
     fs::create_dir(&odd).expect("made");
     let line = said.next().expect("a line").expect("text");
-    assert!(line.starts_with("waiting: ") && line.contains("2026-01-01.sqlite: cannot open it"), "{line}");
+    assert!(line.starts_with("waiting: ") && line.contains(&format!("{tomorrow}: cannot open it")), "{line}");
     ship(2, 40..41);
     fs::remove_dir(&odd).expect("removed");
     assert_eq!(told.by_ref().take(3).filter(Result::is_ok).count(), 3);

@@ -118,8 +118,9 @@ fn session(shared: &Shared, took: &mut bool) -> Result<(), ShipError> {
                 }
             }
             Receipt::NotKept { why } => return Err(ShipError::NotKept { address, why }),
-            Receipt::Admitted | Receipt::Refused { .. } => {
-                let why = "it admitted or refused in the middle of a session".to_owned();
+            Receipt::Refused { why } => return Err(ShipError::Refused { address, why }),
+            Receipt::Admitted => {
+                let why = "it admitted in the middle of a session".to_owned();
                 return Err(failed(ChannelError::Protocol(why)));
             }
         }

@@ -12,6 +12,7 @@ use dwell_net::{
 };
 use dwell_store::warehouse::{Batch, MAX_MINUTES, Store};
 use rate::Rate;
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ pub struct WarehouseConfig {
     /// Whom it knows. The comment behind a key says with `probe=NAME,NAME` which probes that key ships for; a key
     /// without ships for none.
     pub peers: Peers,
-    /// Where that is kept: read anew for each connection.
+    /// Where that is kept: read anew for each connection and each batch, so that who is taken out of it ships no more.
     pub peers_file: Option<PathBuf>,
     /// Sessions at a time.
     pub places: Places,
@@ -98,8 +99,21 @@ impl Warehouse {
         self.reception.serve(self, stop)
     }
 
+    /// Whom it knows by now; while the file cannot be read, those that it knew.
+    fn known<'a>(&self, before: &'a Peers) -> Cow<'a, Peers> {
+        let read = self.config.peers_file.as_deref().and_then(|file| Peers::load(file).ok());
+        read.map_or(Cow::Borrowed(before), Cow::Owned)
+    }
+
     fn tell(&self, event: WarehouseEvent) {
         (self.config.on_event)(event);
+    }
+
+    /// Refuses a probe that is not this peer's to ship for.
+    fn let_in(probe: &str, channel: &mut Channel, peers: &Peers) -> Result<(), ChannelError> {
+        let Some(why) = not_its_own(probe, channel.peer(), peers) else { return Ok(()) };
+        channel.send(&Receipt::Refused { why: why.clone() })?;
+        Err(ChannelError::Protocol(why))
     }
 
     /// Keeps one batch: what to answer, and whether the session may go on.
@@ -135,10 +149,7 @@ impl Receives for Warehouse {
         let Upload::Probe { name: probe } = channel.receive(IDLE)? else {
             return Err(ChannelError::Protocol("it did not say which probe it is".to_owned()));
         };
-        if let Some(why) = not_its_own(&probe, channel.peer(), peers) {
-            channel.send(&Receipt::Refused { why: why.clone() })?;
-            return Err(ChannelError::Protocol(why));
-        }
+        Self::let_in(&probe, channel, peers)?;
         channel.send(&Receipt::Admitted)?;
         self.tell(WarehouseEvent::Admitted { probe: probe.clone(), peer: channel.peer() });
         let mut rate = Rate::new(self.config.records_per_second);
@@ -155,6 +166,7 @@ impl Receives for Warehouse {
                 let why = format!("a batch of {records} records and {minutes} minutes of '{}'", batch.probe);
                 return Err(ChannelError::Protocol(why));
             }
+            Self::let_in(&probe, channel, &self.known(peers))?;
             rate.wait(batch.records.len());
             let receipt = self.keep(&probe, &batch);
             channel.send(&receipt)?;

@@ -21,12 +21,14 @@ pub use reason::Reason;
 
 use crate::warehouse::{Batch, MAX_MINUTES, Minute};
 use cursor::{Cursor, Place};
+use dwell_core::Nanos;
 use dwell_core::tcp::Handshake;
 use segment::{Segment, Tail};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The least limit of a spool, in bytes.
 pub const MIN_LIMIT: u64 = 1 << 20;
@@ -161,9 +163,13 @@ impl Spool {
     fn try_append(&mut self, records: Vec<Handshake>) -> Result<(), SpoolError> {
         let written = self.ledger.written().saturating_add(records.len() as u64);
         let (given_up, told) = self.ledger.untold();
-        let dropped: BTreeMap<Minute, u64> =
+        let mut dropped: BTreeMap<Minute, u64> =
             self.dropped.iter().take(MAX_MINUTES).map(|(minute, count)| (*minute, *count)).collect();
         let last = dropped.last_key_value().map(|(minute, _)| *minute);
+        if records.is_empty() && dropped.is_empty() {
+            // Under which day to keep it, nothing else would say.
+            dropped.insert(this_minute(), 0);
+        }
         let batch = Batch {
             probe: self.probe.clone(),
             epoch: self.epoch,
@@ -314,6 +320,12 @@ impl Spool {
         let last = self.tail.as_ref().map(Tail::segment).or(self.full.back());
         self.under_way.is_empty() && last.is_none_or(|last| self.cursor.is_through(last.place()))
     }
+}
+
+/// The minute, by this host's clock.
+fn this_minute() -> Minute {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Minute::of(Nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)))
 }
 
 /// Cuts off what is not whole at the end of the last segment, and gives the last batch that is.

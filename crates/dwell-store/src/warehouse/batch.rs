@@ -1,10 +1,13 @@
 //! What a probe ships.
 
+use super::row::Row;
 use super::{Day, Minute, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::{Half, Handshake};
 use serde::{Deserialize, Serialize};
+use siphasher::sip::SipHasher13;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hasher as _;
 use std::ops::Range;
 
 /// The longest name of a probe.
@@ -32,7 +35,8 @@ pub struct Batch {
     pub records: Vec<Handshake>,
     /// What it gave up since the batch before, by reason.
     pub given_up: BTreeMap<String, u64>,
-    /// Packets that the kernel dropped before the probe saw them, told since the batch before, by the minute.
+    /// Packets that the kernel dropped before the probe saw them, told since the batch before, by the minute. One that tells of
+    /// nothing else that has a time names the minute in which it was made, with none.
     pub dropped: BTreeMap<Minute, u64>,
 }
 
@@ -73,24 +77,27 @@ impl Batch {
         parts
     }
 
-    /// The records that can be true, and what is missing.
-    pub(super) fn admitted(&self) -> (Vec<&Handshake>, Missing) {
+    /// What is kept of it.
+    pub(super) fn admitted(&self) -> Admitted {
         let day = self.day();
         let mut missing = self.given_up.clone();
-        let admit = |record: &&Handshake| match absurd(record, day) {
-            None => true,
-            Some(reason) => {
-                // What a probe says that it gave up may be any number.
-                let count = missing.entry(reason.to_owned()).or_default();
-                *count = count.saturating_add(1);
-                false
+        let mut rows = Vec::with_capacity(self.records.len());
+        for record in &self.records {
+            match absurd(record, day) {
+                None => rows.push(Row::of(record)),
+                Some(reason) => {
+                    // What a probe says that it gave up may be any number.
+                    let count = missing.entry(reason.to_owned()).or_default();
+                    *count = count.saturating_add(1);
+                }
             }
-        };
-        let admitted = self.records.iter().filter(admit).collect();
+        }
         // Maps of numbers are always JSON.
         let json = |told: serde_json::Result<String>| told.unwrap_or_default();
+        let given_up = json(serde_json::to_string(&missing));
         let dropped = json(serde_json::to_string(&self.dropped));
-        (admitted, Missing { given_up: json(serde_json::to_string(&missing)), dropped })
+        let digest = digest(&rows, &given_up, &dropped);
+        Admitted { rows, given_up, dropped, digest }
     }
 
     /// Its records that cannot be true, by reason: they are counted, not kept.
@@ -125,12 +132,32 @@ impl Batch {
     }
 }
 
-/// What is missing, as it is kept beside a batch, in JSON.
-pub(super) struct Missing {
-    /// Records, by reason: what the probe gave up, and those that cannot be true.
+/// What is kept of a batch.
+pub(super) struct Admitted {
+    /// Its records that can be true.
+    pub(super) rows: Vec<Row>,
+    /// Records that are missing, by reason, in JSON: what the probe gave up, and those that cannot be true.
     pub(super) given_up: String,
-    /// Packets that the kernel dropped, by the minute.
+    /// Packets that the kernel dropped, by the minute, in JSON.
     pub(super) dropped: String,
+    /// By which it is told from another batch of the same number: a host that is set back to where it was, with all that runs on
+    /// it, counts on from there.
+    pub(super) digest: u64,
+}
+
+/// A number that another batch does not have. It is not 0, which says that there is none.
+fn digest(rows: &[Row], given_up: &str, dropped: &str) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(given_up.as_bytes());
+    hasher.write(dropped.as_bytes());
+    for row in rows {
+        // Of a handshake that is another one, one of these is.
+        hasher.write_i64(row.key);
+        hasher.write_i64(row.first_at);
+        hasher.write_i64(row.server[0]);
+        hasher.write_i64(row.client[0]);
+    }
+    hasher.finish().max(1)
 }
 
 /// Why a record cannot be true.

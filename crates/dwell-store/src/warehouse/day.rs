@@ -26,6 +26,12 @@ impl Day {
         Nanos(i64::from(self.0).saturating_mul(DAY))
     }
 
+    /// The first and the last day whose batches may hold something of a span: a batch is kept under one day, none of its records is
+    /// further from that than one, and the probes' clocks differ.
+    pub(super) fn around(span: Span) -> (Self, Self) {
+        (Self(Self::of(span.from).0 - 2), Self(Self::of(span.until).0 + 2))
+    }
+
     /// From `2026-11-21`, as it is displayed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

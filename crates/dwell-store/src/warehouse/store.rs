@@ -2,13 +2,13 @@
 
 use super::{Batch, Day, Minute, Span, WarehouseError};
 use dwell_core::tcp::section::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Keeps the handshakes of several probes and joins them into connections.
 pub trait Store: Send {
-    /// Keeps a batch, all or nothing. The same batch (probe, epoch, serial) again changes nothing. When it returns,
-    /// the batch outlives the process.
+    /// Keeps a batch, all or nothing. The same batch again changes nothing; another one of the same number (probe, epoch, serial)
+    /// is kept beside it. When it returns, the batch outlives the process.
     ///
     /// # Errors
     /// Of one that is not kept, or of which that is not known: it is to be sent again.
@@ -27,7 +27,13 @@ pub trait Store: Send {
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError>;
 
-    /// What each probe told of what it sent, by its name.
+    /// Which probes have sent something that may belong to a span. It looks at no record, and at no more batches than it must.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError>;
+
+    /// What each probe told of what it sent, by its name. It looks at all batches.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
@@ -57,6 +63,9 @@ pub trait Store: Send {
 pub struct Account {
     /// Batches kept.
     pub batches: u64,
+    /// Of those, how many bear the number of another that is kept under the same day: the probe's host was set back to a snapshot of
+    /// it, and counted on from there.
+    pub renumbered: u64,
     /// What is missing, by reason: what the probe gave up, and what it sent that cannot be true.
     pub given_up: BTreeMap<String, u64>,
     /// Packets that the kernel dropped before the probe saw them, by the minute, by the probe's clock.
@@ -67,14 +76,15 @@ impl Account {
     /// Adds a batch, of which this is missing.
     pub(super) fn add(&mut self, given_up: &str, dropped: &str) -> Result<(), serde_json::Error> {
         self.batches += 1;
-        add(&mut self.given_up, serde_json::from_str(given_up)?);
-        add(&mut self.dropped, serde_json::from_str(dropped)?);
+        add(&mut self.given_up, serde_json::from_str::<BTreeMap<_, _>>(given_up)?);
+        let dropped: BTreeMap<Minute, u64> = serde_json::from_str(dropped)?;
+        add(&mut self.dropped, dropped.into_iter().filter(|(_, packets)| *packets > 0));
         Ok(())
     }
 }
 
 /// Adds counts to counts.
-fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, counts: BTreeMap<K, u64>) {
+fn add<K: Ord>(sums: &mut BTreeMap<K, u64>, counts: impl IntoIterator<Item = (K, u64)>) {
     for (of, count) in counts {
         let sum = sums.entry(of).or_default();
         *sum = sum.saturating_add(count);

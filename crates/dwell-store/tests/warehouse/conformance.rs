@@ -36,6 +36,7 @@ fn clickhouse() {
     }
     both_shards_hold_some(&cluster);
     what_is_wrong_is_told(&cluster);
+    tables_of_the_version_before_are_made_into_ours(&cluster);
     a_batch_that_met_a_dead_shard_is_not_kept(&mut cluster);
 }
 
@@ -68,6 +69,41 @@ fn what_is_wrong_is_told(cluster: &Cluster) {
         ClickHouse::create(at(cluster, "earlier"), Cluster::credentials()).expect_err("another version");
     assert!(matches!(earlier, WarehouseError::Version { found: 1, .. }), "{earlier}");
     cluster.tell("SELECT throwIf(count() > 1) FROM system.tables WHERE database = 'earlier'");
+}
+
+fn tables_of_the_version_before_are_made_into_ours(cluster: &Cluster) {
+    cluster.tell("CREATE DATABASE before");
+    let of = |cluster: &Cluster| ClickHouse::create(at(cluster, "before"), Cluster::credentials());
+    of(cluster).expect("a warehouse");
+    let columns = "day Int32, probe String, epoch UInt64, serial UInt64, given_up String, dropped String";
+    for statement in [
+        "DROP TABLE before.dwell_format",
+        "CREATE TABLE before.dwell_format (format Int64) ENGINE = TinyLog",
+        "INSERT INTO before.dwell_format VALUES (2)",
+        "DROP TABLE before.dwell_batches",
+        "DROP TABLE before.dwell_batches_shard",
+        &format!(
+            "CREATE TABLE before.dwell_batches_shard ({columns}) ENGINE = ReplacingMergeTree PARTITION BY day \
+             ORDER BY (probe, epoch, serial) SETTINGS index_granularity = 1024"
+        ),
+        &format!(
+            "CREATE TABLE before.dwell_batches ({columns}) \
+             ENGINE = Distributed('two', 'before', 'dwell_batches_shard', epoch)"
+        ),
+    ] {
+        cluster.tell(statement);
+    }
+    cluster.tell("INSERT INTO before.dwell_batches_shard VALUES (20778, 'a', 1, 1, '{\"killed\":3}', '{}')");
+    let mut store = of(cluster).expect("renewed");
+    for isn in [1, 2, 2] {
+        store.keep(&batch("a", 5, vec![handshake(isn, NOON, 5, 6)])).expect("kept");
+    }
+    let mut store = of(cluster).expect("as it is");
+    store.keep(&batch("a", 6, vec![handshake(3, NOON, 5, 6)])).expect("kept");
+    let account = store.accounts().expect("accounts").remove("a").expect("a's");
+    // One of each server, and three of ours.
+    assert_eq!((account.batches, account.renumbered, account.given_up["killed"]), (5, 1, 6));
+    assert_eq!(store.records().expect("a count")["a"], 3);
 }
 
 fn a_batch_that_met_a_dead_shard_is_not_kept(cluster: &mut Cluster) {

@@ -1,12 +1,15 @@
 //! What can befall a folder of files.
 
 use crate::sample::{NOON, batch, handshake};
+use dwell_core::Nanos;
 use dwell_store::warehouse::{Batch, Span, Sqlite, Store, WarehouseError};
 use std::fs;
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+const DAY: Nanos = Nanos::from_secs(86_400);
 
 fn filled(folder: &Path) -> PathBuf {
     let mut store = Sqlite::create(folder).expect("a warehouse");
@@ -48,6 +51,31 @@ fn a_file_of_another_version_is_not_touched() {
     assert!(wrong(&read(folder.path()).expect_err("another version")));
     let mut store = Sqlite::create(folder.path()).expect("a warehouse");
     assert!(wrong(&store.keep(&batch("a", 2, vec![handshake(1, NOON, 5, 6)])).expect_err("another version")));
+}
+
+#[test]
+fn a_day_of_the_version_before_is_read_and_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = filled(folder.path());
+    let connection = rusqlite::Connection::open(file).expect("open");
+    connection
+        .execute_batch(
+            "CREATE TABLE before (probe TEXT NOT NULL, epoch INTEGER NOT NULL, serial INTEGER NOT NULL,
+                 given_up TEXT NOT NULL, dropped TEXT NOT NULL, PRIMARY KEY (probe, epoch, serial)) WITHOUT ROWID;
+             INSERT INTO before SELECT probe, epoch, serial, given_up, dropped FROM batches;
+             DROP TABLE batches; ALTER TABLE before RENAME TO batches; PRAGMA user_version = 2;",
+        )
+        .expect("as it was");
+    drop(connection);
+    let mut store = Sqlite::open(folder.path()).expect("a warehouse");
+    assert_eq!(store.accounts().expect("accounts")["a"].batches, 1);
+    assert_eq!(read(folder.path()).expect("read"), 2_000);
+    // What was on its way comes again, and then what is new.
+    store.keep(&batch("a", 1, (0..2_000).map(|n| handshake(n, NOON, 5, 6)).collect())).expect("known");
+    store.keep(&batch("a", 2, vec![handshake(2_000, NOON, 5, 6)])).expect("kept");
+    let account = store.accounts().expect("accounts").remove("a").expect("a's");
+    assert_eq!((account.batches, account.renumbered), (2, 0));
+    assert_eq!(read(folder.path()).expect("read"), 2_001);
 }
 
 #[test]
@@ -212,4 +240,53 @@ fn an_absent_folder_is_told_and_an_empty_batch_is_kept() {
     store.keep(&Batch { probe: "a".to_owned(), ..Batch::default() }).expect("kept");
     assert_eq!(store.accounts().expect("accounts")["a"].batches, 1);
     assert_eq!(read(folder.path()).expect("read"), 0);
+}
+
+/// Where the test of who may not write has made its files.
+const OTHERS: &str = "DWELL_TEST_OTHERS_FOLDER";
+
+#[test]
+fn who_may_not_write_reads_what_nobody_writes() {
+    if let Ok(folder) = std::env::var(OTHERS) {
+        return as_one_who_may_not_write(Path::new(&folder));
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = folder.path().join("50% of?it#1");
+    filled(&odd);
+    // One day is being written; elsewhere there is a copy of it, as backups make them.
+    let mut writing = Sqlite::create(&odd).expect("a warehouse");
+    writing.keep(&batch("a", 2, vec![handshake(9_000, NOON + DAY, 5, 6)])).expect("kept");
+    let cut = folder.path().join("cut");
+    fs::create_dir(&cut).expect("a folder");
+    for end in ["", "-wal"] {
+        let name = format!("2026-11-22.sqlite{end}");
+        fs::copy(odd.join(&name), cut.join(&name)).expect("copied");
+    }
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set");
+    for folder in [&odd, &cut] {
+        fs::read_dir(folder).expect("listed").for_each(|file| mode(&file.expect("a file").path(), 0o444));
+        mode(folder, 0o555);
+    }
+    // Nobody is forbidden anything by modes who has these capabilities.
+    let status = Command::new("unshare")
+        .args(["--user", "--map-root-user", "setpriv", "--bounding-set", "-dac_override,-dac_read_search"])
+        .arg(std::env::current_exe().expect("our name"))
+        .args(["--exact", "sqlite::who_may_not_write_reads_what_nobody_writes"])
+        .env(OTHERS, folder.path())
+        .status()
+        .expect("unshare");
+    [&odd, &cut].into_iter().for_each(|folder| mode(folder, 0o755));
+    drop(writing);
+    assert!(status.success());
+}
+
+fn as_one_who_may_not_write(folder: &Path) {
+    let odd = folder.join("50% of?it#1");
+    assert!(fs::write(odd.join("new"), "").is_err(), "it may");
+    assert_eq!(read(&odd).expect("both days"), 2_001);
+    let mut store = Sqlite::open(&odd).expect("a warehouse");
+    assert_eq!(store.records().expect("counted")["a"], 2_001);
+    assert_eq!(store.accounts().expect("told")["a"].batches, 2);
+    let error = read(&folder.join("cut")).expect_err("its index cannot be made").to_string();
+    assert!(error.contains("2026-11-22.sqlite-wal") && error.contains("the right to write"), "{error}");
 }

@@ -12,15 +12,18 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 12] = [
+pub(crate) const CASES: [(&str, Case); 15] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
+    ("another batch of the same number is kept beside it", renumbered),
     ("a record counts once", record_once),
     ("of several records of a probe the earliest counts", several),
     ("a connection is told once where clocks are apart", apart),
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
     ("spans hold what is first seen in them", spans),
+    ("what comes late is found where it belongs", late),
+    ("probes are told that have sent something of a time", senders),
     ("days can be dropped", days),
     ("what is given up is told", given_up),
     ("what the kernel dropped is told", dropped),
@@ -90,6 +93,30 @@ fn batch_once(store: &mut dyn Store) {
     let account = store.accounts().expect("accounts").remove("alpha").expect("alpha's");
     assert_eq!((account.batches, records_of(store, "alpha")), (2, 3));
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 3);
+}
+
+/// A host that is set back to where it was, with all that runs on it, goes on with the same epoch and number.
+fn renumbered(store: &mut dyn Store) {
+    let give = |records, given_up, dropped| Batch { given_up, dropped, ..batch("alpha", 7, records) };
+    let gave = |count| BTreeMap::from([("killed".to_owned(), count)]);
+    let (none, minute) = (BTreeMap::new(), Minute::of(NOON));
+    let one = handshake(1, NOON, 5, 6);
+    let all = [
+        give(vec![one], gave(1), none.clone()),
+        give(vec![handshake(2, NOON, 5, 6)], gave(1), none.clone()),
+        give(vec![Handshake { first_at: NOON + Nanos(1), ..one }], gave(1), none.clone()),
+        give(vec![one], gave(2), none.clone()),
+        give(Vec::new(), gave(4), BTreeMap::from([(minute, 3)])),
+    ];
+    for batch in all.iter().chain(&all) {
+        store.keep(batch).expect("kept");
+    }
+    store.keep(&batch("beta-1", 7, vec![one])).expect("kept");
+    let accounts = store.accounts().expect("accounts");
+    let of = |probe: &str| (accounts[probe].batches, accounts[probe].renumbered);
+    assert_eq!((of("alpha"), of("beta-1")), ((5, 4), (1, 0)));
+    assert_eq!((&accounts["alpha"].given_up, &accounts["alpha"].dropped[&minute]), (&gave(9), &3));
+    assert_eq!(records_of(store, "alpha"), 2);
 }
 
 fn record_once(store: &mut dyn Store) {
@@ -200,6 +227,55 @@ fn spans(store: &mut dyn Store) {
     assert_eq!(before[0].sights.len(), 2, "both sights, though one is of another day");
 }
 
+/// Whoever looks again and again, as time goes on, finds what he would who looked at all of it.
+fn late(store: &mut dyn Store) {
+    let second = Nanos::from_secs(1);
+    let mut records: Vec<(usize, Handshake)> = Vec::new();
+    let mut serial = 0;
+    for look in 0..8 {
+        let now = NOON + Nanos(look * 300 * second.0);
+        let mut come = |probe: usize, n: u32, at: Nanos| {
+            let record = handshake(n, at, 9 - probe as i64, 1);
+            records.push((probe, record));
+            serial += 1;
+            store.keep(&batch(PROBES[probe], serial, vec![record])).expect("kept");
+        };
+        for place in 0..40 {
+            let (n, at) = (look as u32 * 100 + place, now - Nanos(i64::from(place) * second.0));
+            come(0, n, at);
+            // The other probe tells of a third of them a quarter of an hour later.
+            if n % 3 > 0 {
+                come(1, n, at + second);
+            } else if let Some(before) = n.checked_sub(300) {
+                come(1, before, at + second - Nanos(900 * second.0));
+            }
+        }
+        for back in [120, 900, 100_000] {
+            let span = Span { from: now - Nanos(back * second.0), until: Nanos::MAX };
+            let mut all = expected(&records);
+            all.retain(|connection| span.holds(connection.first_at));
+            assert_eq!(read(store, &PROBES, span), all, "look {look}, the last {back} s");
+        }
+    }
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+fn senders(store: &mut dyn Store) {
+    let told = |store: &mut dyn Store, span| -> Vec<String> {
+        store.probes(span).expect("probes").into_iter().collect()
+    };
+    assert!(told(store, Span::ALL).is_empty());
+    let month = Nanos::from_secs(30 * 86_400);
+    for serial in 0..3 {
+        store.keep(&batch("alpha", serial, vec![handshake(1, NOON, 5, 6)])).expect("kept");
+        store.keep(&batch("gamma.x", serial, vec![handshake(1, NOON + month, 5, 6)])).expect("kept");
+        store.keep(&batch("beta-1", serial, vec![handshake(1, NOON, 5, 6)])).expect("kept");
+    }
+    assert_eq!(told(store, Span::ALL), PROBES);
+    assert_eq!(told(store, Span { from: NOON, until: NOON + Nanos(1) }), ["alpha", "beta-1"]);
+    assert_eq!(told(store, Span { from: NOON + month, until: Nanos::MAX }), ["gamma.x"]);
+}
+
 fn days(store: &mut dyn Store) {
     let day = Nanos::from_secs(86_400);
     for n in 0..12u32 {
@@ -254,6 +330,8 @@ fn dropped(store: &mut dyn Store) {
         told("alpha", 2, &[(1, 100)]),
         told("gamma.x", 1, &[(0, u64::MAX), (3, 1)]),
         told("gamma.x", 2, &[(0, 1)]),
+        // One that has nothing else to tell of its time.
+        told("alpha", 3, &[(4, 0)]),
     ] {
         store.keep(&one).expect("kept");
     }

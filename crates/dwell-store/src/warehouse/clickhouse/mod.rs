@@ -15,7 +15,7 @@ use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
 use dwell_core::tcp::section::Connection;
 use schema::{BATCHES, HANDSHAKES};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use wire::{Rows, Wire};
 
@@ -117,10 +117,10 @@ impl Store for ClickHouse {
     fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError> {
         batch.check()?;
         let day = batch.day();
-        let (admitted, missing) = batch.admitted();
-        let mut rows = Vec::with_capacity(160 * admitted.len());
-        for record in admitted {
-            put(&mut rows, day, &batch.probe, &row::Row::of(record));
+        let admitted = batch.admitted();
+        let mut rows = Vec::with_capacity(160 * admitted.rows.len());
+        for row in &admitted.rows {
+            put(&mut rows, day, &batch.probe, row);
         }
         if !rows.is_empty() {
             self.insert(HANDSHAKES, &rows)?;
@@ -130,8 +130,9 @@ impl Store for ClickHouse {
         put_text(&mut rows, batch.probe.as_bytes());
         rows.extend_from_slice(&batch.epoch.to_le_bytes());
         rows.extend_from_slice(&batch.serial.to_le_bytes());
-        put_text(&mut rows, missing.given_up.as_bytes());
-        put_text(&mut rows, missing.dropped.as_bytes());
+        rows.extend_from_slice(&admitted.digest.to_le_bytes());
+        put_text(&mut rows, admitted.given_up.as_bytes());
+        put_text(&mut rows, admitted.dropped.as_bytes());
         // The last, so that what is counted as kept is there.
         self.insert(BATCHES, &rows)
     }
@@ -146,21 +147,38 @@ impl Store for ClickHouse {
         parts::join(PARTS, WORKERS, |work| self.join_parts(probes, span, work), take).map(drop)
     }
 
+    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
+        let mut rows = self.ask(&format!("SELECT DISTINCT probe FROM {BATCHES} WHERE {}", around(span)))?;
+        let mut probes = BTreeSet::new();
+        while let Some(probe) = rows.text()? {
+            probes.insert(probe);
+        }
+        Ok(probes)
+    }
+
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
         let mut rows = self.ask(&format!(
-            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} GROUP BY probe, epoch, serial"
+            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} GROUP BY day, probe, epoch, serial, digest"
         ))?;
         while let Some(probe) = rows.text()? {
             let account = accounts.entry(probe).or_default();
             let (given_up, dropped) = (rows.next_text()?, rows.next_text()?);
             account.add(&given_up, &dropped).map_err(|error| rows.failed(error.to_string()))?;
         }
+        let renumbered = counts(&mut self.ask(&format!(
+            "SELECT probe, toInt64(sum(more)) FROM \
+                 (SELECT probe, toInt64(uniqExact(digest)) - 1 AS more FROM {BATCHES} GROUP BY day, probe, epoch, serial) \
+             GROUP BY probe"
+        ))?)?;
+        for (probe, count) in renumbered {
+            accounts.entry(probe).or_default().renumbered = count;
+        }
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
-        records(&mut self.ask(&format!(
+        counts(&mut self.ask(&format!(
             "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} GROUP BY key, probe) GROUP BY probe"
         ))?)
     }
@@ -174,17 +192,17 @@ impl Store for ClickHouse {
     }
 }
 
-/// How many records each probe has, by rows of a name and a count.
-fn records(rows: &mut Rows) -> Result<BTreeMap<String, u64>, WarehouseError> {
-    let mut records = BTreeMap::new();
+/// A count of each probe, by rows of a name and a count.
+fn counts(rows: &mut Rows) -> Result<BTreeMap<String, u64>, WarehouseError> {
+    let mut counts = BTreeMap::new();
     while let Some(probe) = rows.text()? {
-        let (of_probe, count) = (records.entry(probe).or_insert(0u64), rows.next_number()?);
+        let (of_probe, count) = (counts.entry(probe).or_insert(0u64), rows.next_number()?);
         *of_probe = u64::try_from(count)
             .ok()
             .and_then(|count| of_probe.checked_add(count))
-            .ok_or_else(|| rows.failed(format!("{count} records, which cannot be: ")))?;
+            .ok_or_else(|| rows.failed(format!("a count of {count}, which cannot be: ")))?;
     }
-    Ok(records)
+    Ok(counts)
 }
 
 /// Days in their order, by rows of a number.
@@ -200,11 +218,15 @@ fn days(rows: &mut Rows) -> Result<Vec<Day>, WarehouseError> {
     Ok(days)
 }
 
-/// Rows of a part, of the days that may hold something of a span: a batch is kept under one day, and none of its
-/// records is further from that than one.
+/// Rows of the days that may hold something of a span.
+fn around(span: Span) -> String {
+    let (first, last) = Day::around(span);
+    format!("day >= {} AND day <= {}", first.0, last.0)
+}
+
+/// Rows of a part, of those days.
 fn which(part: u64, span: Span) -> String {
-    let (first, last) = (Day::of(span.from).0 - 2, Day::of(span.until).0 + 2);
-    let mut text = format!("day >= {first} AND day <= {last} AND ");
+    let mut text = format!("{} AND ", around(span));
     // From the least number on, so that no bound is needed where none can be written.
     let bound = |part: u64| (part * (u64::MAX / PARTS + 1)).wrapping_add(1 << 63).cast_signed();
     if part > 0 {
@@ -266,17 +288,17 @@ mod tests {
     #[test]
     fn counts_and_days_that_cannot_be_are_errors_and_no_figures() {
         let many = b"\x03one\xff\xff\xff\xff\xff\xff\xff\x7f";
-        let counted = records(&mut Rows::said(many)).unwrap();
+        let counted = counts(&mut Rows::said(many)).unwrap();
         assert_eq!(counted["one"], i64::MAX.cast_unsigned());
         let thrice = [many.as_slice(); 3].concat().leak();
         let negative = b"\x03one\xfe\xff\xff\xff\xff\xff\xff\xff";
         for (said, why) in [
             (&*thrice, "cannot be"),
-            (negative, "-2 records"),
+            (negative, "a count of -2"),
             (b"\x03one", "cut off"),
             (b"\x03one\x05", "cut off"),
         ] {
-            let error = records(&mut Rows::said(said)).unwrap_err().to_string();
+            let error = counts(&mut Rows::said(said)).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
         assert_eq!(days(&mut Rows::said(b"\x02\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0")).unwrap(), [Day(1), Day(2)]);

@@ -1,7 +1,7 @@
 //! The tables.
 
 use super::wire::Wire;
-use crate::warehouse::{Day, FORMAT, WarehouseError};
+use crate::warehouse::{Day, FORMAT, NO_DIGESTS, WarehouseError};
 
 /// The records: of one server, its own; of a cluster, those of all its shards.
 pub(super) const HANDSHAKES: &str = "dwell_handshakes";
@@ -28,8 +28,8 @@ const TABLES: [(&str, &str, &str, &str); 2] = [
     ),
     (
         BATCHES,
-        "day Int32, probe String, epoch UInt64, serial UInt64, given_up String, dropped String",
-        "probe, epoch, serial",
+        "day Int32, probe String, epoch UInt64, serial UInt64, digest UInt64, given_up String, dropped String",
+        "probe, epoch, serial, digest",
         "epoch",
     ),
 ];
@@ -42,9 +42,10 @@ pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
     wire.tell(host, MAKE, &format!("CREATE TABLE IF NOT EXISTS {VERSION} (format Int64) ENGINE = TinyLog"))?;
     match format(wire, host)? {
         FORMAT => {}
-        0 => {
-            let statement = format!("INSERT INTO {VERSION} FORMAT RowBinary");
-            wire.send(host, MAKE, &statement, &FORMAT.to_le_bytes())?;
+        0 => bear_ours(wire, host)?,
+        NO_DIGESTS => {
+            renew(wire, host)?;
+            bear_ours(wire, host)?;
         }
         // Nothing is made beside what another version made.
         _ => return Ok(()),
@@ -71,6 +72,38 @@ pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
                 ),
             )?;
         }
+    }
+    Ok(())
+}
+
+/// Says which layout the tables have.
+fn bear_ours(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
+    let statement = format!("INSERT INTO {VERSION} FORMAT RowBinary");
+    wire.send(host, MAKE, &statement, &FORMAT.to_le_bytes()).map(drop)
+}
+
+/// Makes the layout before into ours. What a process did that ended meanwhile is not done again.
+fn renew(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
+    let order = TABLES[1].2;
+    let shard = format!("{BATCHES}{SHARD}");
+    let tables = match wire.at().cluster {
+        Some(_) => vec![(shard.as_str(), true), (BATCHES, false)],
+        None => vec![(BATCHES, true)],
+    };
+    for (table, is_ordered) in tables {
+        let there = format!(
+            "SELECT toInt64(count()) FROM system.columns \
+             WHERE database = currentDatabase() AND table = '{table}' AND name = 'digest' FORMAT RowBinary"
+        );
+        if wire.send(host, MAKE, &there, &[])?.number()? != Some(0) {
+            continue;
+        }
+        let reorder = if is_ordered { format!(", MODIFY ORDER BY ({order})") } else { String::new() };
+        wire.tell(
+            host,
+            MAKE,
+            &format!("ALTER TABLE {table} ADD COLUMN digest UInt64 AFTER serial{reorder}"),
+        )?;
     }
     Ok(())
 }

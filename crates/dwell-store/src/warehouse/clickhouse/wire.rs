@@ -2,7 +2,7 @@
 
 use super::{At, Credentials};
 use crate::warehouse::WarehouseError;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::time::Duration;
 
 /// Bits of a text's length: a name, and the reasons of one batch, are far shorter than 256 MiB.
@@ -18,6 +18,10 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// wait for ever, and all probes with it. A probe waits as long.
 const KEEPING: Duration = Duration::from_secs(30);
 
+/// One that says nothing for so long while something is awaited of it will not say anything. An answer may take longer than this
+/// as a whole, and whoever reads it may take its time.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// Servers, as one is spoken to.
 #[derive(Debug)]
 pub(super) struct Wire {
@@ -26,12 +30,22 @@ pub(super) struct Wire {
     credentials: Credentials,
     /// How long keeping data may take.
     keeping: Duration,
+    /// How long a server may be silent.
+    silence: Duration,
 }
 
 impl Wire {
     pub(super) fn new(at: At, credentials: Credentials) -> Self {
-        let config = ureq::Agent::config_builder().http_status_as_error(false).timeout_connect(Some(CONNECT));
-        Self { agent: config.build().new_agent(), at, credentials, keeping: KEEPING }
+        Self::patient(at, credentials, KEEPING, SILENCE)
+    }
+
+    fn patient(at: At, credentials: Credentials, keeping: Duration, silence: Duration) -> Self {
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(CONNECT))
+            .timeout_per_read(Some(silence))
+            .timeout_per_write(Some(silence));
+        Self { agent: config.build().new_agent(), at, credentials, keeping, silence }
     }
 
     pub(super) const fn at(&self) -> &At {
@@ -79,11 +93,11 @@ impl Wire {
             let request = request.config().timeout_global(Some(self.keeping)).build();
             request.query("query", statement).send(data)
         };
-        let response = sent.map_err(|error| failed(error.to_string()))?;
+        let response = sent.map_err(|error| failed(why(error, self.silence)))?;
         let status = response.status();
         let mut reader = BufReader::with_capacity(1 << 18, response.into_body().into_reader());
         if status.is_success() {
-            return Ok(Rows { reader: Box::new(reader), place, doing });
+            return Ok(Rows { reader: Box::new(reader), place, doing, silence: self.silence });
         }
         let mut said = String::new();
         let _ = reader.by_ref().take(2_000).read_to_string(&mut said);
@@ -105,18 +119,30 @@ impl Wire {
     }
 }
 
+/// Why there is no answer.
+fn why(error: ureq::Error, silence: Duration) -> String {
+    match error {
+        ureq::Error::Timeout(ureq::Timeout::PerRead | ureq::Timeout::PerWrite) => format!(
+            "it said nothing for {} s; does it hang, or one that it asks? Or is that too much at once?",
+            silence.as_secs()
+        ),
+        error => error.to_string(),
+    }
+}
+
 /// An answer in the format RowBinary.
 pub(super) struct Rows {
     reader: Box<dyn Read + Send>,
     place: String,
     doing: &'static str,
+    silence: Duration,
 }
 
 impl Rows {
     /// What a server might say.
     #[cfg(test)]
     pub(super) fn said(bytes: &'static [u8]) -> Self {
-        Self { reader: Box::new(bytes), place: "here".to_owned(), doing: "read" }
+        Self { reader: Box::new(bytes), place: "here".to_owned(), doing: "read", silence: SILENCE }
     }
 
     /// Fills `row`; false when there is none left.
@@ -130,7 +156,7 @@ impl Rows {
                 }
                 Ok(more) => got += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failed(error.to_string())),
+                Err(error) => return Err(self.broken(error)),
             }
         }
         Ok(true)
@@ -155,7 +181,7 @@ impl Rows {
         // Room for what comes, not for what the length claims.
         let mut text = Vec::new();
         if let Err(error) = self.reader.by_ref().take(length as u64).read_to_end(&mut text) {
-            return Err(self.failed(error.to_string()));
+            return Err(self.broken(error));
         }
         if text.len() < length {
             return Err(self.failed(CUT_OFF.to_owned()));
@@ -179,6 +205,12 @@ impl Rows {
         self.number()?.ok_or_else(|| self.failed(CUT_OFF.to_owned()))
     }
 
+    /// The answer ends here: nothing more can be read.
+    fn broken(&self, error: io::Error) -> WarehouseError {
+        let why = why(ureq::Error::from(error), self.silence);
+        WarehouseError::Failed { place: self.place.clone(), doing: self.doing, why }
+    }
+
     /// What a server said in the middle of an answer stands in its place.
     pub(super) fn failed(&mut self, mut why: String) -> WarehouseError {
         let mut rest = Vec::new();
@@ -190,18 +222,48 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::{Credentials, Duration, Rows, Wire};
+    use super::{Credentials, Duration, KEEPING, Rows, SILENCE, Wire};
+    use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
+    use std::thread;
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    fn wire(server: &TcpListener, keeping: Duration, silence: Duration) -> Wire {
+        let at = format!("http://{}/x", server.local_addr().unwrap()).parse().unwrap();
+        let who = Credentials { user: "a".to_owned(), password: "b".to_owned() };
+        Wire::patient(at, who, keeping, silence)
+    }
 
     #[test]
     fn a_server_that_takes_data_and_says_nothing_more_is_not_waited_for() {
         // The kernel takes the call and what is said; nobody answers.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = format!("http://{}/x", silent.local_addr().unwrap()).parse().unwrap();
-        let who = Credentials { user: "a".to_owned(), password: "b".to_owned() };
-        let wire = Wire { keeping: Duration::from_millis(50), ..Wire::new(at, who) };
+        let wire = wire(&silent, SHORT, SILENCE);
         let error = wire.send(wire.first(), "keep the batch", "INSERT", &[7; 100]).map(drop).unwrap_err();
         assert!(error.to_string().contains("cannot keep the batch: timeout"), "{error}");
+    }
+
+    #[test]
+    fn nor_is_one_that_is_asked_and_says_nothing_or_nothing_more() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let wire = wire(&silent, KEEPING, SHORT);
+        let error = wire.send(wire.first(), "join", "SELECT", &[]).map(drop).unwrap_err();
+        assert!(error.to_string().contains("cannot join: it said nothing for"), "{error}");
+        // The call before is still in the queue, and answered by nobody.
+        let _unheard = silent.accept().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut call = silent.accept().unwrap().0;
+                call.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n\x03one").unwrap();
+                // It stays open until the other end is gone.
+                call.read_to_end(&mut Vec::new()).unwrap();
+            });
+            let mut rows = wire.send(wire.first(), "read", "SELECT", &[]).unwrap();
+            assert_eq!(rows.text().unwrap().as_deref(), Some("one"));
+            let error = rows.number().unwrap_err();
+            assert!(error.to_string().contains("cannot read: it said nothing for"), "{error}");
+        });
     }
 
     fn text(bytes: &'static [u8]) -> Result<Option<String>, String> {

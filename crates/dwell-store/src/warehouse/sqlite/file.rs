@@ -1,11 +1,11 @@
 //! One day's file.
 
+use super::still::{self, Still};
+use crate::warehouse::batch::Admitted;
 use crate::warehouse::row::Row;
-use crate::warehouse::{Account, Batch, FORMAT, WarehouseError};
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
-};
-use std::collections::BTreeMap;
+use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, WarehouseError};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,22 @@ pub(super) struct DayFile {
     /// Which file it is: somebody may put another in its place.
     number: Option<(u64, u64)>,
     connection: Connection,
+    /// It is read without locks.
+    still: Option<Still>,
+}
+
+/// A day's file that is there, as others may open it for reading.
+pub(super) struct Readable {
+    pub(super) file: PathBuf,
+    /// By which name.
+    pub(super) name: String,
+    pub(super) still: Option<Still>,
 }
 
 /// Of one that is there already: whoever reads makes no file, also where one goes meanwhile.
-pub(super) const THERE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+pub(super) const THERE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    .union(OpenFlags::SQLITE_OPEN_URI);
 
 impl DayFile {
     /// The day's file, made if it is not there.
@@ -46,22 +58,42 @@ impl DayFile {
         if tables(&making).map_err(sql)? == 0 {
             making.execute_batch(&schema()).map_err(sql)?;
         }
+        if check(file, &making)? == NO_DIGESTS {
+            making.execute_batch(&renewal()).map_err(sql)?;
+        }
         making.commit().map_err(sql)?;
-        check(file, &opened.connection)?;
         Ok(opened)
     }
 
     /// One that is there; `None` where a writer is just making it, and nothing is in it yet, or it is gone.
     pub(super) fn open(file: &Path) -> Result<Option<Self>, WarehouseError> {
-        let opened = match Self::connect(file, THERE) {
+        let mut opened = match Self::connect(file, THERE) {
             Err(_) if !file.exists() => return Ok(None),
             opened => opened?,
         };
-        if tables(&opened.connection).map_err(|error| told(file, "open it", error))? == 0 {
+        let mut tables_there = tables(&opened.connection);
+        if let Err(refused) = &tables_there
+            && let Some(still) = Still::of(file, refused)
+        {
+            let connection = Connection::open_with_flags(still.name(), THERE);
+            opened.connection = connection.map_err(|error| told(file, "open it", error))?;
+            opened.still = Some(still);
+            tables_there = tables(&opened.connection);
+        }
+        if tables_there.map_err(|error| told(file, "open it", error))? == 0 {
             return Ok(None);
         }
         check(file, &opened.connection)?;
         Ok(Some(opened))
+    }
+
+    /// For others to read, in connections of their own.
+    pub(super) fn readable(self) -> Readable {
+        let name = match &self.still {
+            Some(still) => still.name(),
+            None => self.file.to_string_lossy().into_owned(),
+        };
+        Readable { file: self.file, name, still: self.still }
     }
 
     fn connect(file: &Path, how: OpenFlags) -> Result<Self, WarehouseError> {
@@ -69,7 +101,7 @@ impl DayFile {
         let connection = Connection::open_with_flags(file, how).map_err(sql)?;
         connection.busy_timeout(PATIENCE).map_err(sql)?;
         connection.set_prepared_statement_cache_capacity(2 * PARTS as usize);
-        Ok(Self { file: file.to_owned(), number: number(file), connection })
+        Ok(Self { file: file.to_owned(), number: number(file), connection, still: None })
     }
 
     /// Whether its name is still its own: neither was it removed, nor did another take its place.
@@ -87,8 +119,28 @@ impl DayFile {
         keeping.commit().map_err(sql)
     }
 
+    /// Adds which probes have sent something: from each name to the next, so that few batches are looked at.
+    pub(super) fn probes(&self, probes: &mut BTreeSet<String>) -> Result<(), WarehouseError> {
+        let next = |after: &str| -> rusqlite::Result<Option<String>> {
+            let mut names =
+                self.connection.prepare_cached("SELECT min(probe) FROM batches WHERE probe > ?")?;
+            names.query_row([after], |row| row.get(0))
+        };
+        let mut name = String::new();
+        while let Some(one) = next(&name).map_err(|error| told(&self.file, "read it", error))? {
+            probes.insert(one.clone());
+            name = one;
+        }
+        self.true_to_now()
+    }
+
     /// Adds what each probe sent.
     pub(super) fn accounts(&self, accounts: &mut BTreeMap<String, Account>) -> Result<(), WarehouseError> {
+        let read = self.read_accounts(accounts);
+        self.true_to_now().and(read)
+    }
+
+    fn read_accounts(&self, accounts: &mut BTreeMap<String, Account>) -> Result<(), WarehouseError> {
         let sql = |error| told(&self.file, "read it", error);
         let mut batches =
             self.connection.prepare("SELECT probe, given_up, dropped FROM batches").map_err(sql)?;
@@ -99,23 +151,41 @@ impl DayFile {
             let account: &mut Account = accounts.entry(probe).or_default();
             account.add(&given_up, &dropped).map_err(|why| damaged(&self.file, why))?;
         }
+        let renumbered = "SELECT probe, sum(more) FROM
+            (SELECT probe, count(*) - 1 AS more FROM batches GROUP BY probe, epoch, serial) GROUP BY probe";
+        for (probe, count) in self.counts(renumbered).map_err(sql)? {
+            accounts.entry(probe).or_default().renumbered += count;
+        }
         Ok(())
+    }
+
+    /// Rows of a probe and a count.
+    fn counts(&self, statement: &str) -> rusqlite::Result<Vec<(String, u64)>> {
+        let mut counts = self.connection.prepare(statement)?;
+        let rows = counts.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        rows.collect()
     }
 
     /// Adds how many records of each probe are kept.
     pub(super) fn records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
+        let read = self.read_records(records);
+        self.true_to_now().and(read)
+    }
+
+    /// Whether what was read is so, where nothing kept it from changing.
+    fn true_to_now(&self) -> Result<(), WarehouseError> {
+        self.still.as_ref().map_or(Ok(()), Still::check)
+    }
+
+    fn read_records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
         let sql = |error| told(&self.file, "read it", error);
         for part in 0..PARTS {
             let text = format!(
                 "SELECT probe, count(*) FROM (SELECT probe FROM {} GROUP BY key, probe) GROUP BY probe",
                 table(part)
             );
-            let mut counts = self.connection.prepare(&text).map_err(sql)?;
-            let mut rows = counts.query([]).map_err(sql)?;
-            while let Some(row) = rows.next().map_err(sql)? {
-                let (probe, count): (String, i64) =
-                    row.get(0).and_then(|probe| Ok((probe, row.get(1)?))).map_err(sql)?;
-                *records.entry(probe).or_default() += count.unsigned_abs();
+            for (probe, count) in self.counts(&text).map_err(sql)? {
+                *records.entry(probe).or_default() += count;
             }
         }
         Ok(())
@@ -137,11 +207,23 @@ pub(super) fn table(part: u64) -> String {
     format!("handshakes_{part:02}")
 }
 
+/// The columns of the table of batches.
+const BATCHES: &str =
+    "(probe TEXT NOT NULL, epoch INTEGER NOT NULL, serial INTEGER NOT NULL, digest INTEGER NOT NULL,
+    given_up TEXT NOT NULL, dropped TEXT NOT NULL, PRIMARY KEY (probe, epoch, serial, digest)) WITHOUT ROWID";
+
+/// What makes the layout before into ours.
+fn renewal() -> String {
+    format!(
+        "CREATE TABLE renewed {BATCHES};
+         INSERT INTO renewed SELECT probe, epoch, serial, 0, given_up, dropped FROM batches;
+         DROP TABLE batches; ALTER TABLE renewed RENAME TO batches; PRAGMA user_version = {FORMAT};"
+    )
+}
+
 fn schema() -> String {
     let mut text = format!(
-        "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};
-         CREATE TABLE batches (probe TEXT NOT NULL, epoch INTEGER NOT NULL, serial INTEGER NOT NULL,
-             given_up TEXT NOT NULL, dropped TEXT NOT NULL, PRIMARY KEY (probe, epoch, serial)) WITHOUT ROWID;"
+        "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; CREATE TABLE batches {BATCHES};"
     );
     for part in 0..PARTS {
         text += &format!(
@@ -159,22 +241,21 @@ fn schema() -> String {
 }
 
 fn insert(keeping: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
-    let known = keeping
-        .prepare_cached("SELECT 1 FROM batches WHERE probe = ? AND epoch = ? AND serial = ?")?
-        .query_row(params![batch.probe, batch.epoch as i64, batch.serial as i64], |_| Ok(()))
-        .optional()?;
-    if known.is_some() {
+    let Admitted { mut rows, given_up, dropped, digest } = batch.admitted();
+    let (probe, epoch, serial, digest) =
+        (&batch.probe, batch.epoch as i64, batch.serial as i64, digest as i64);
+    // One without a digest is taken for the same.
+    let known: Option<bool> = keeping
+        .prepare_cached(
+            "SELECT max(digest IN (0, ?)) FROM batches WHERE probe = ? AND epoch = ? AND serial = ?",
+        )?
+        .query_row(params![digest, probe, epoch, serial], |row| row.get(0))?;
+    if known == Some(true) {
         return Ok(());
     }
-    let (admitted, missing) = batch.admitted();
-    keeping.prepare_cached("INSERT INTO batches VALUES (?, ?, ?, ?, ?)")?.execute(params![
-        batch.probe,
-        batch.epoch as i64,
-        batch.serial as i64,
-        missing.given_up,
-        missing.dropped
-    ])?;
-    let mut rows: Vec<Row> = admitted.into_iter().map(Row::of).collect();
+    keeping
+        .prepare_cached("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![probe, epoch, serial, digest, given_up, dropped])?;
     rows.sort_unstable_by_key(|row| row.key as u64);
     for together in rows.chunk_by(|one, two| part(one) == part(two)) {
         let table = table(part(&together[0]));
@@ -186,7 +267,7 @@ fn insert(keeping: &Transaction<'_>, batch: &Batch) -> rusqlite::Result<()> {
             insert.execute(params![
                 row.key,
                 row.isn_key,
-                batch.probe,
+                probe,
                 row.ends,
                 row.first_at,
                 row.syn_at,
@@ -210,8 +291,8 @@ fn part(row: &Row) -> u64 {
     (row.key as u64) / (u64::MAX / PARTS + 1)
 }
 
-/// Whether a file is a warehouse of this version.
-fn check(file: &Path, connection: &Connection) -> Result<(), WarehouseError> {
+/// The version of a file that is a warehouse's, of those that can be read.
+fn check(file: &Path, connection: &Connection) -> Result<i64, WarehouseError> {
     let number = |name: &str| -> Result<i64, WarehouseError> {
         connection
             .pragma_query_value(None, name, |row| row.get(0))
@@ -221,7 +302,7 @@ fn check(file: &Path, connection: &Connection) -> Result<(), WarehouseError> {
         return Err(damaged(file, "it does not bear our mark"));
     }
     match number("user_version")? {
-        FORMAT => Ok(()),
+        known @ (FORMAT | NO_DIGESTS) => Ok(known),
         found => Err(WarehouseError::Version { place: file.display().to_string(), found, known: FORMAT }),
     }
 }
@@ -231,7 +312,10 @@ pub(super) fn told(file: &Path, doing: &'static str, error: rusqlite::Error) -> 
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => WarehouseError::DiskFull { place: file.display().to_string() },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(file, error),
-        _ => failed(file, doing, error),
+        _ => match still::why(file, &error) {
+            Some(why) => failed(file, doing, why),
+            None => failed(file, doing, error),
+        },
     }
 }
 

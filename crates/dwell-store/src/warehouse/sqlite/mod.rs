@@ -2,15 +2,18 @@
 
 mod file;
 mod read;
+mod still;
+mod zones;
 
 use super::{Account, Batch, Day, Span, Store, WarehouseError};
 use dwell_core::tcp::section::Connection;
 use file::{DayFile, failed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use zones::Zones;
 
 /// Ends of the files' names.
 const SUFFIX: &str = ".sqlite";
@@ -21,6 +24,7 @@ pub struct Sqlite {
     folder: PathBuf,
     /// The file that was written last: the next batch is of the same day, as a rule.
     open: Option<(Day, DayFile)>,
+    zones: Zones,
 }
 
 impl Sqlite {
@@ -30,7 +34,7 @@ impl Sqlite {
     /// When it cannot be made.
     pub fn create(folder: &Path) -> Result<Self, WarehouseError> {
         fs::create_dir_all(folder).map_err(|error| io_failed(folder, "make the folder", &error))?;
-        Ok(Self { folder: folder.to_owned(), open: None })
+        Ok(Self { folder: folder.to_owned(), open: None, zones: Zones::default() })
     }
 
     /// One that is there.
@@ -41,7 +45,7 @@ impl Sqlite {
         if !folder.is_dir() {
             return Err(WarehouseError::Absent { place: folder.display().to_string() });
         }
-        let mut this = Self { folder: folder.to_owned(), open: None };
+        let mut this = Self { folder: folder.to_owned(), open: None, zones: Zones::default() };
         let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
         if !is_empty && this.days()?.is_empty() {
             return Err(WarehouseError::Absent { place: folder.display().to_string() });
@@ -77,14 +81,29 @@ impl Store for Sqlite {
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
-        let days = self.days()?;
-        for window in read::windows(&days, span) {
-            let files: Vec<PathBuf> = window.days.iter().map(|day| self.file(*day)).collect();
-            if read::connections(&files, probes, &window, take)?.is_break() {
+        let windows = read::windows(&self.days()?, span);
+        let files = |window: &read::Window| window.days.iter().map(|day| self.file(*day)).collect();
+        let files: Vec<Vec<PathBuf>> = windows.iter().map(files).collect();
+        self.zones.forget_all_but(&files.concat());
+        for (window, files) in windows.iter().zip(&files) {
+            // All of time is read as it lies.
+            let zones = (span != Span::ALL).then_some(&mut self.zones);
+            if read::connections(files, probes, window, zones, take)?.is_break() {
                 break;
             }
         }
         Ok(())
+    }
+
+    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
+        let (first, last) = Day::around(span);
+        let mut probes = BTreeSet::new();
+        for day in self.days()?.into_iter().filter(|day| (first..=last).contains(day)) {
+            if let Some(file) = DayFile::open(&self.file(day))? {
+                file.probes(&mut probes)?;
+            }
+        }
+        Ok(probes)
     }
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {

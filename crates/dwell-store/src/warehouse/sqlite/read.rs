@@ -1,6 +1,8 @@
 //! The join, over the files of some days.
 
-use super::file::{DayFile, PARTS, THERE, damaged, table, told};
+use super::file::{DayFile, PARTS, Readable, THERE, damaged, table, told};
+use super::still::Still;
+use super::zones::{Parts, Zone, Zones};
 use crate::warehouse::join::{Asked, EACH, Row, See};
 use crate::warehouse::parts::{self, Work};
 use crate::warehouse::{Day, Span, WarehouseError, join};
@@ -57,50 +59,56 @@ pub(super) fn connections(
     files: &[PathBuf],
     probes: &[String],
     window: &Window,
+    zones: Option<&mut Zones>,
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let mut made = Vec::with_capacity(files.len());
     for file in files {
-        made.extend(DayFile::open(file)?.map(|_| file.clone()));
+        made.extend(DayFile::open(file)?.map(DayFile::readable));
     }
     let files = made.as_slice();
+    let zones = zones.map(|zones| zones.of(files.iter().map(|file| file.file.as_path())));
+    let zones = zones.as_deref();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
-    parts::join(PARTS, workers, |work| join_parts(files, probes, window, work), take)
+    let joined = parts::join(PARTS, workers, |work| join_parts(files, probes, window, zones, work), take);
+    // Where something changed meanwhile, that is why whatever else went wrong.
+    files.iter().filter_map(|file| file.still.as_ref()).try_for_each(Still::check)?;
+    joined
 }
 
 /// Joins part after part.
 fn join_parts(
-    files: &[PathBuf],
+    files: &[Readable],
     probes: &[String],
     window: &Window,
+    zones: Option<&[&Parts]>,
     work: &mut Work<'_>,
 ) -> Result<(), WarehouseError> {
-    let Some(first) = files.first() else { return Ok(()) };
+    let Some(Readable { file: first, .. }) = files.first() else { return Ok(()) };
     let sql = |error| told(first, "read it", error);
     let database = Connection::open_in_memory_with_flags(THERE).map_err(sql)?;
-    for (place, file) in files.iter().enumerate() {
+    for (place, Readable { file, name, .. }) in files.iter().enumerate() {
         let text = format!("ATTACH ? AS day{place}");
-        database.execute(&text, [file.to_string_lossy()]).map_err(|error| told(file, "read it", error))?;
+        database.execute(&text, [name]).map_err(|error| told(file, "read it", error))?;
     }
     let each = |statement: &str, see: &mut See<'_>| each(&database, first, statement, probes.len(), see);
     while let Some(part) = work.next_part() {
-        let (table, span, reach) = (source(files.len(), part), window.span, window.reach);
+        let (span, reach) = (window.span, window.reach);
+        let mut each_day = Vec::with_capacity(files.len());
+        for (place, Readable { file, .. }) in files.iter().enumerate() {
+            let from = format!("SELECT {} FROM day{place}.{}", join::READ, table(part));
+            let Some(zone) = zones.and_then(|zones| zones[place].get(part as usize)) else {
+                each_day.push(from);
+                continue;
+            };
+            let conditions = Zone::conditions(zone, &database, &format!("day{place}"), part, reach);
+            let conditions = conditions.map_err(|error| told(file, "read it", error))?;
+            each_day.extend(conditions.iter().map(|condition| format!("{from} WHERE {condition}")));
+        }
+        let table = format!("({})", each_day.join(" UNION ALL "));
         Asked { table: &table, which: "", probes, span, reach }.join(&each, work)?;
     }
     Ok(())
-}
-
-/// The part's table, or those of all days.
-fn source(files: usize, part: u64) -> String {
-    let each: Vec<String> = (0..files).map(|place| format!("day{place}.{}", table(part))).collect();
-    match each.as_slice() {
-        [one] => one.clone(),
-        several => {
-            let several: Vec<String> =
-                several.iter().map(|one| format!("SELECT {} FROM {one}", join::READ)).collect();
-            format!("({})", several.join(" UNION ALL "))
-        }
-    }
 }
 
 /// Shows the rows of a statement.

@@ -54,11 +54,11 @@ impl Source {
         }
     }
 
-    /// The probes that have sent something by now.
-    fn there(&mut self) -> Result<Vec<String>> {
+    /// The probes that have sent something of a span by now.
+    fn there(&mut self, span: Span) -> Result<Vec<String>> {
         Ok(match &mut self.kind {
             Kind::Captures { names, .. } => sorted(names),
-            Kind::Store { store, .. } => store.accounts()?.into_keys().collect(),
+            Kind::Store { store, .. } => store.probes(span)?.into_iter().collect(),
         })
     }
 
@@ -72,7 +72,7 @@ impl Source {
         if let [only] = order {
             bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
         }
-        let there = self.there()?;
+        let there = self.there(Span::ALL)?;
         if let Some(name) = order.iter().find(|name| !there.contains(name)) {
             let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
             return Ok(Some(format!("there is no probe {name:?}; there are {there}")));
@@ -101,7 +101,11 @@ impl Source {
 
     /// Notes which probes have sent something since all were asked, and hands out those, each once.
     pub(super) fn newcomers(&mut self) -> Result<Vec<String>> {
-        let mut new = self.there()?;
+        let since = match self.kind {
+            Kind::Captures { .. } => Span::ALL,
+            Kind::Store { last, .. } => span(last),
+        };
+        let mut new = self.there(since)?;
         new.retain(|name| !self.asked.contains(name) && !self.newcomers.contains(name));
         self.newcomers.extend_from_slice(&new);
         Ok(new)
@@ -184,6 +188,12 @@ fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let mut told: Vec<String> = given_up
         .map(|(reason, count)| format!("{name} gave up {}: {}", counted(*count, "record"), plain(reason)))
         .collect();
+    if account.renumbered > 0 {
+        let numbers = counted(account.renumbered, "number");
+        told.push(format!(
+            "{name} gave {numbers} to other batches as well, all of which are kept: was its host set back to a snapshot?"
+        ));
+    }
     // The minute in which the span begins lies in it too.
     let from = Minute::of(span.from);
     let dropped = account.dropped.iter().filter(|(minute, _)| **minute >= from);
