@@ -65,14 +65,15 @@ pub(super) fn connections(
     }
     let files = made.as_slice();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
-    parts::join(PARTS, workers, |work| join_parts(files, probes, window, work), take)
+    let work = |work: &mut Work<'_>| join_parts(files, probes, window.reach, work);
+    parts::join(PARTS, workers, work, (probes.len(), window.span), take)
 }
 
 /// Joins part after part.
 fn join_parts(
     files: &[PathBuf],
     probes: &[String],
-    window: &Window,
+    reach: Span,
     work: &mut Work<'_>,
 ) -> Result<(), WarehouseError> {
     let Some(first) = files.first() else { return Ok(()) };
@@ -84,8 +85,8 @@ fn join_parts(
     }
     let each = |statement: &str, see: &mut See<'_>| each(&database, first, statement, probes.len(), see);
     while let Some(part) = work.next_part() {
-        let (table, span, reach) = (source(files.len(), part), window.span, window.reach);
-        Asked { table: &table, which: "", probes, span, reach }.join(&each, work)?;
+        let table = source(files.len(), part);
+        Asked { table: &table, which: "", probes, reach }.join(&each, work)?;
     }
     Ok(())
 }
@@ -117,12 +118,12 @@ fn each(
     let mut columns = vec![[0i64; EACH]; probes];
     while let Some(row) = rows.next().map_err(sql)? {
         for (place, column) in columns.iter_mut().flatten().enumerate() {
-            *column = row.get(4 + place).map_err(sql)?;
+            *column = row.get(5 + place).map_err(sql)?;
         }
         let ends = row.get_ref(1).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
-        let numbers = || Ok((row.get(0)?, row.get(2)?, row.get(3)?));
-        let (key, first_at, records) = numbers().map_err(sql)?;
-        let seen = see(&Row { key, ends, first_at, records, columns: &columns });
+        let numbers = || Ok((row.get(0)?, row.get(2)?, row.get(3)?, row.get(4)?));
+        let (key, first_at, last_at, records) = numbers().map_err(sql)?;
+        let seen = see(&Row { key, ends, first_at, last_at, records, columns: &columns });
         if seen.ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?.is_break() {
             break;
         }
