@@ -5,7 +5,7 @@ use crate::lab::Lab;
 use crate::wiring::Place;
 use dwell_core::truth::Reading;
 use dwell_core::{BitRate, Direction};
-use dwell_net::plugin::{Asked, At, Enter, Plugin, PluginError, Told};
+use dwell_net::plugin::{Asked, At, Ended, Enter, Plugin, PluginError, Started, Told};
 use std::io;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct ToolHeard {
     pub told: Result<Told, PluginError>,
     /// Before it measured; its server, where it has one, waits already.
     pub before: Reading,
-    /// When it had ended, or was ended.
+    /// When its client had ended, or was ended: its server may take seconds more to print.
     pub after: Reading,
 }
 
@@ -37,9 +37,9 @@ impl Lab {
             Asked { source: Place::SOURCE.ipv4(), destination: Place::DESTINATION.ipv4(), seconds, rate };
         let started = plugin.start(asked, enter);
         let before = self.counters()?;
-        let told = started.and_then(|started| started.measure());
+        let ended = started.map(Started::run);
         let after = self.counters()?;
-        Ok(ToolHeard { told, before, after })
+        Ok(ToolHeard { told: ended.and_then(Ended::told), before, after })
     }
 
     fn counters(&self) -> Result<Reading, LabError> {

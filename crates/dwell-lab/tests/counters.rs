@@ -1,25 +1,31 @@
 //! Counters of a lab's links against what was offered.
 
 use dwell_core::truth::Usage;
-use dwell_core::{Bytes, Departure, Direction, Nanos, Path, Train};
+use dwell_core::{BitRate, Bytes, Departure, Direction, Nanos, Path, Train};
 use dwell_lab::{Lab, LabError, LabOptions};
+use dwell_net::plugin::Plugin;
 use dwell_sim::Scenario;
 use std::sync::{Mutex, PoisonError};
 
 /// One lab at a time: what others want of the cores, generators do not get.
 static TURN: Mutex<()> = Mutex::new(());
 
+/// `None` where the system refuses namespaces.
+fn up(text: &str) -> Option<Lab> {
+    let scenario = Scenario::parse("counters.toml", &format!("name = 'counted'\n{text}")).unwrap();
+    match Lab::up(&scenario, LabOptions::default()) {
+        Err(error @ LabError::Refused { .. }) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
 /// What the links of both ways carry while thirty pairs are sent forward; `None` where the system refuses namespaces.
 fn used(text: &str) -> Option<[Usage; 2]> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let scenario = Scenario::parse("counters.toml", &format!("name = 'counted'\n{text}")).unwrap();
-    let lab = match Lab::up(&scenario, LabOptions::default()) {
-        Err(error @ LabError::Refused { .. }) => {
-            eprintln!("skipped: {error}");
-            return None;
-        }
-        other => other.unwrap(),
-    };
+    let lab = up(text)?;
     let mut path = lab.connect().unwrap();
     let pair = Train::pair(Bytes(1526), Bytes(1526), Nanos::ZERO);
     let fleet = vec![Departure { pause: Nanos::from_millis(60), train: pair }; 30];
@@ -92,4 +98,22 @@ fn kernel_tcp_reacts_to_what_does_not() {
     // What does not react has its 8 Mb/s but for what is lost, and TCP most of the other 12.
     assert!((18.5e6..20.4e6).contains(&forward.links[0].cross), "{forward:?}");
     near("a program that writes at a rate", forward.links[1].cross, 10e6, 0.05);
+}
+
+/// What a server does when its client has measured is no part of the measurement.
+#[test]
+fn a_tool_is_counted_until_its_client_ends() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lab) = up("[[links]]\nrate = '20 Mb/s'\n") else { return };
+    let described = "name = 'x'\nabout = 'x'\ntime_limit_seconds = 9\n\
+        [server]\nat = 'destination'\ncommand = ['sh', '-c', 'echo free 7 Mb/s; sleep 60']\n\
+        [client]\nat = 'source'\ncommand = ['sleep', '0.1']\n\
+        [value]\nquantity = 'available-bandwidth'\nprinted_by = 'server'\n\
+        regex = 'free (?<value>[0-9.]+) (?<unit>\\S+)'\n";
+    let plugin = Plugin::parse("x.toml", described).unwrap();
+    let heard = lab.tool(&plugin, 1, BitRate::from_mbps(20)).unwrap();
+    let told = heard.told.unwrap();
+    assert_eq!(told.reading.value, 7e6);
+    let (span, measured) = (heard.after.at - heard.before.at, told.ended - told.began);
+    assert!(span < measured + Nanos::from_secs(2), "counted for {span}, measured for {measured}");
 }

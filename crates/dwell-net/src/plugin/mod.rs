@@ -20,7 +20,7 @@
 //! `port` of the description, `{seconds}` for how long the tool is asked to measure, `{rate}` for a rate in bits per
 //! second and `{rate_mbps}` for the same in millions of them. Both ends work in one folder, which is gone afterwards.
 //!
-//! A tool is never waited for beyond its time: its process group is killed. Nothing but a figure that stands where the
+//! A tool is never waited for beyond its time: it is killed, with all that it started, daemons too. Nothing but a figure that stands where the
 //! description says is ever taken for one.
 
 mod description;
@@ -36,4 +36,4 @@ pub use description::{At, Plugin};
 pub use error::{PluginError, Role};
 pub use gives::Gives;
 pub use reading::Reading;
-pub use run::{Asked, Enter, Started, Told};
+pub use run::{Asked, Ended, Enter, Started, Told};

@@ -1,14 +1,16 @@
 //! A program of others on a leash: in a process group of its own, which dies with the thread that started it, is killed
-//! when dropped, and prints into files, so that nothing it leaves behind can keep us waiting.
+//! when dropped, with whatever it started that has left the group (a daemon), and prints into files, so that nothing it
+//! leaves behind can keep us waiting.
 
 use super::error::{PluginError, Role, last_words};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// No tool's result is longer.
@@ -20,10 +22,14 @@ const PATIENCE: Duration = Duration::from_millis(2);
 /// Children of a program that was killed are waited for no longer than this.
 const BURIAL: Duration = Duration::from_millis(500);
 
+/// What a program and all that it starts have in their environment, with a value of its own: by that a daemon is found.
+const MARK: &str = "DWELL_TOOL";
+
 #[derive(Debug)]
 pub(super) struct Program {
     role: Role,
     name: String,
+    mark: String,
     child: Child,
     output: File,
     complaints: File,
@@ -41,19 +47,22 @@ impl Program {
         let failed = |source| PluginError::System { what: format!("run `{name}`"), source };
         let (output, complaints) =
             (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
+        static STARTED: AtomicU64 = AtomicU64::new(0);
+        let mark = format!("{}.{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&name);
         command
             .args(&words[1..])
             .current_dir(folder)
             // Its words are read, and those are of the C locale.
             .env("LC_ALL", "C")
+            .env(MARK, &mark)
             .stdin(Stdio::null())
             .stdout(output.try_clone().map_err(failed)?)
             .stderr(complaints.try_clone().map_err(failed)?)
             .process_group(0);
         crate::leash::end_with_this_thread(&mut command);
         match command.spawn() {
-            Ok(child) => Ok(Self { role, name, child, output, complaints }),
+            Ok(child) => Ok(Self { role, name, mark, child, output, complaints }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(PluginError::Missing { role, program: name, advice: advice.to_owned() })
             }
@@ -128,6 +137,18 @@ fn contents(file: &mut File) -> String {
     read.map_or_else(|_| String::new(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Processes that bear this mark.
+fn marked(mark: &str) -> impl Iterator<Item = Pid> {
+    let wanted = format!("{MARK}={mark}");
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(move |entry| {
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        let environment = fs::read(entry.path().join("environ")).ok()?;
+        let is_marked = environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes());
+        is_marked.then(|| Pid::from_raw(process))
+    })
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         // The group may live on when its leader has ended.
@@ -137,7 +158,11 @@ impl Drop for Program {
         // Who is killed is gone a little later, with the ports that it held, and as others' child is not waited for. Where nobody buries
         // it, it holds nothing any more.
         let given_up = Instant::now() + BURIAL;
-        while killpg(group, None).is_ok() && Instant::now() < given_up {
+        loop {
+            let daemons = marked(&self.mark).filter(|daemon| kill(*daemon, Signal::SIGKILL).is_ok()).count();
+            if killpg(group, None).is_err() && daemons == 0 || Instant::now() >= given_up {
+                break;
+            }
             std::thread::sleep(PATIENCE);
         }
     }

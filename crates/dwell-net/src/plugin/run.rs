@@ -10,7 +10,7 @@ use dwell_core::{BitRate, Nanos};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -99,12 +99,20 @@ impl Plugin {
     }
 }
 
-impl Started<'_> {
-    /// Has the client measure, and reads what it found. Whatever comes of it, both ends are gone afterwards.
-    ///
-    /// # Errors
-    /// When it is not installed, hangs, fails, floods, or prints no figure.
-    pub fn measure(self) -> Result<Told, PluginError> {
+/// What the client printed, its last words, and from when to when it measured.
+type Asking = Result<(String, String, Nanos, Nanos), PluginError>;
+
+/// A tool whose client has ended.
+pub struct Ended<'a> {
+    plugin: &'a Plugin,
+    client: Asking,
+    server: Option<Server>,
+}
+
+impl<'a> Started<'a> {
+    /// Has the client measure. Whatever comes of it, it is gone afterwards.
+    #[must_use]
+    pub fn run(self) -> Ended<'a> {
         let Self { plugin, asked, enter, server, folder } = self;
         let (words, limit) = (plugin.words(&plugin.client, asked), plugin.time_limit(asked.seconds));
         let (at, advice) = (plugin.client.at, plugin.advice());
@@ -115,11 +123,23 @@ impl Started<'_> {
             let said = client.result(begun + limit, limit)?;
             Ok((said, client.last_words(), began, clock::monotonic()))
         });
-        let told = asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let wanted = plugin.value.printed_by == PrintedBy::Server && told.is_ok();
-        let served = server.map(|server| server.end(wanted)).transpose();
-        let (said, words, began, ended) = told?;
-        let (said, words, role, end) = match (plugin.value.printed_by, served?, &plugin.server) {
+        let client = asking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ended { plugin, client, server }
+    }
+}
+
+impl Ended<'_> {
+    /// Ends the server, where there is one, and reads what the tool found.
+    ///
+    /// # Errors
+    /// When an end is not installed, hangs, fails or floods, or no figure is printed.
+    pub fn told(self) -> Result<Told, PluginError> {
+        let Self { plugin, client, server } = self;
+        let wanted = plugin.value.printed_by == PrintedBy::Server && client.is_ok();
+        // What the client says of a server that was stopped is no reason.
+        let served = server.map(|server| server.end(wanted)).transpose()?;
+        let (said, words, began, ended) = client?;
+        let (said, words, role, end) = match (plugin.value.printed_by, served, &plugin.server) {
             (PrintedBy::Server, Some((said, words)), Some(end)) => (said, words, Role::Server, end),
             _ => (said, words, Role::Client, &plugin.client),
         };
@@ -165,7 +185,7 @@ impl Server {
             let mut server = Program::start(Role::Server, &words, folder.path(), &advice)?;
             ready(&mut server, port)?;
             let _ = tell.send(());
-            Ok(serve(&mut server, &stopped))
+            serve(&mut server, &stopped)
         });
         match told.recv() {
             Ok(()) => Ok(Self { stop, thread }),
@@ -205,11 +225,18 @@ fn ready(server: &mut Program, port: Option<u16>) -> Result<(), PluginError> {
     }
 }
 
-/// Lets the server be until told to stop, or until nobody is left to tell.
-fn serve(server: &mut Program, stopped: &Receiver<Stop>) -> (String, String) {
-    if let Ok(Stop { wanted: true }) = stopped.recv() {
+/// Lets the server be until told to stop, or until nobody is left to tell. Who prints without end is stopped before that.
+fn serve(server: &mut Program, stopped: &Receiver<Stop>) -> Result<(String, String), PluginError> {
+    let wanted = loop {
+        match stopped.recv_timeout(PATIENCE) {
+            Ok(Stop { wanted }) => break wanted,
+            Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => server.wait(Instant::now())?,
+        };
+    };
+    if wanted {
         // Many servers print at once and then wait for the next client: they are killed all the same.
-        let _ = server.wait(Instant::now() + PRINTING);
+        server.wait(Instant::now() + PRINTING)?;
     }
-    (server.said(), server.last_words())
+    Ok((server.said(), server.last_words()))
 }

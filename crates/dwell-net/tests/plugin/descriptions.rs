@@ -19,7 +19,7 @@ fn reads(name: &str, said: &str) -> Result<dwell_net::plugin::Reading, String> {
     table["client"].as_table_mut().unwrap().insert("command".to_owned(), toml::Value::Array(command.into()));
     let plugin = Plugin::parse(name, &toml::to_string(&table).unwrap()).map_err(|error| error.to_string())?;
     let started = plugin.start(asked(1), here()).map_err(|error| error.to_string())?;
-    started.measure().map(|told| told.reading).map_err(|error| error.to_string())
+    started.run().told().map(|told| told.reading).map_err(|error| error.to_string())
 }
 
 #[test]

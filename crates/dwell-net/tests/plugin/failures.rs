@@ -41,6 +41,14 @@ fn a_hang_is_ended_with_all_that_it_started() {
     assert!(!sleeps(&mark), "a child outlived its group");
 }
 
+#[test]
+fn a_daemon_is_ended_with_who_started_it() {
+    let mark = format!("9{}", std::process::id());
+    let told = run(&client(&format!("setsid sleep {mark} & sleep 0.2; echo rate=12 Mb/s")));
+    assert_eq!(told.unwrap().reading.value, 12e6);
+    assert!(!sleeps(&mark), "a daemon outlived who started it");
+}
+
 /// Whether somebody sleeps for just so long.
 fn sleeps(mark: &str) -> bool {
     let line = |pid: std::fs::DirEntry| std::fs::read(pid.path().join("cmdline")).unwrap_or_default();
@@ -74,6 +82,19 @@ fn who_prints_without_end_is_stopped() {
     let began = Instant::now();
     let error = fails(&client("yes rate=12 Mb/s").replace("seconds = 1\n", "seconds = 60\n"));
     assert!(error.contains("printed more than") && began.elapsed() < Duration::from_secs(30), "{error}");
+}
+
+#[test]
+fn a_server_that_prints_without_end_is_stopped() {
+    let began = Instant::now();
+    let text = with_server("sleep 0.6; yes rate=9 Mb/s").replace("port = 9\n", "");
+    // Its client would go on for long, and then print a figure.
+    let text = text
+        .replace("echo rate=12 Mb/s", "sleep 3; echo rate=12 Mb/s")
+        .replace("_seconds = 1\n", "_seconds = 9\n");
+    let error = fails(&text);
+    assert!(error.starts_with("server `sh` printed more than"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(30));
 }
 
 fn with_server(script: &str) -> String {

@@ -20,5 +20,5 @@ fn asked(seconds: u32) -> Asked {
 
 /// Runs the tool of this description.
 fn run(description: &str) -> Result<Told, PluginError> {
-    Plugin::parse("test.toml", description)?.start(asked(1), here())?.measure()
+    Plugin::parse("test.toml", description)?.start(asked(1), here())?.run().told()
 }

@@ -1,10 +1,10 @@
 //! The join, for every back end.
 
-use super::parts::Work;
+use super::parts::{Found, Work};
 use super::row::{FLAGS, MARKS, ends, sight};
 use super::{Span, WarehouseError};
 use dwell_core::Nanos;
-use dwell_core::tcp::section::{Connection, Ends, Sight};
+use dwell_core::tcp::section::{Connection, Ends, Seen, Sight, TOGETHER};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -29,9 +29,7 @@ pub(super) struct Asked<'a> {
     pub(super) which: &'a str,
     /// What these saw.
     pub(super) probes: &'a [String],
-    /// When the connections begin.
-    pub(super) span: Span,
-    /// When their records may.
+    /// When records of connections may begin.
     pub(super) reach: Span,
 }
 
@@ -40,6 +38,8 @@ pub(super) struct Row<'a> {
     pub(super) key: i64,
     pub(super) ends: &'a [u8],
     pub(super) first_at: i64,
+    /// When the last of its records begins.
+    pub(super) last_at: i64,
     /// How many records it is made of.
     pub(super) records: i64,
     pub(super) columns: &'a [[i64; EACH]],
@@ -57,15 +57,14 @@ impl Asked<'_> {
     ) -> Result<(), WarehouseError> {
         let (mut several, mut is_over) = (Vec::new(), false);
         let mut see = |row: &Row<'_>| {
-            if !self.span.holds(Nanos(row.first_at)) {
-                return Some(ControlFlow::Continue(()));
-            }
             let connection = row.connection()?;
-            if row.records != connection.sights.len() as i64 {
+            if row.records != connection.sights.len() as i64
+                || row.last_at.saturating_sub(row.first_at) > TOGETHER.0
+            {
                 several.push(row.key);
                 return Some(ControlFlow::Continue(()));
             }
-            let goes_on = work.give(connection);
+            let goes_on = work.give(Found::Connection(connection));
             is_over = goes_on.is_break();
             Some(goes_on)
         };
@@ -83,17 +82,17 @@ impl Asked<'_> {
             let of_these = format!("key IN ({}) AND ", keys.join(", "));
             let alone = "key, probe, first_at, server_ns, client_ns, marks, flags";
             each(&self.statement(&of_these, alone), &mut see)?;
-            is_over = earliest(records).into_iter().any(|connection| work.give(connection).is_break());
+            is_over = together(records).into_iter().any(|found| work.give(found).is_break());
         }
         Ok(())
     }
 
-    /// A row for each group, in it, after the key, the ends, the first instant and how many records it is made of, two
-    /// columns for each probe: a half of the round trip above its marks or flags, because what a maximum costs is what a
-    /// row costs. A probe that saw nothing has zeros. Of a probe's records that differ the maxima mix the halves: such
-    /// connections are asked for again, record by record.
+    /// A row for each group, in it, after the key, the ends, the first instant and the last and how many records it is made
+    /// of, two columns for each probe: a half of the round trip above its marks or flags, because what a maximum costs is
+    /// what a row costs. A probe that saw nothing has zeros. Of a probe's records that differ the maxima mix the halves, and
+    /// records that begin far from each other may be of several connections: both are asked for again, record by record.
     fn statement(&self, of_these: &str, group: &str) -> String {
-        let mut text = String::from("SELECT key, max(ends), min(first_at), count(*)");
+        let mut text = String::from("SELECT key, max(ends), min(first_at), max(first_at), count(*)");
         for probe in self.probes {
             for (time, above, below) in [("server_ns", MARKS, "marks"), ("client_ns", FLAGS, "flags")] {
                 let _ = write!(text, ", max((probe = '{probe}') * (({time} + 1) * {above} + {below}))");
@@ -129,12 +128,12 @@ impl Row<'_> {
     }
 }
 
-/// A record of a connection, in the order of which the earliest of each probe is the first.
+/// A record of a connection; those of one key are neighbours in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Record {
     ends: Ends,
-    probe: usize,
     first_at: i64,
+    probe: usize,
     columns: [i64; EACH],
 }
 
@@ -143,20 +142,21 @@ impl Record {
         let (probe, columns) = row.columns.iter().enumerate().find(|(_, [server, _])| *server != 0)?;
         let [server, client] = *columns;
         sight(probe, server, client)?;
-        Some(Self { ends: ends(row.ends)?, probe, first_at: row.first_at, columns: *columns })
+        Some(Self { ends: ends(row.ends)?, first_at: row.first_at, probe, columns: *columns })
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        let [server, client] = self.columns;
+        Some(Seen { first_at: Nanos(self.first_at), sight: sight(self.probe, server, client)? })
     }
 }
 
-/// The connections of these records, of which the earliest of each probe counts, as where captures are joined.
-fn earliest(mut records: Vec<Record>) -> Vec<Connection> {
+/// What there is under each key.
+fn together(mut records: Vec<Record>) -> Vec<Found> {
     records.sort_unstable();
-    records.dedup_by_key(|record| (record.ends, record.probe));
     let of_one = |one: &Record, two: &Record| one.ends == two.ends;
-    let whole = |records: &[Record]| {
-        let first_at = Nanos(records.iter().map(|record| record.first_at).min()?);
-        let sights =
-            records.iter().filter_map(|record| sight(record.probe, record.columns[0], record.columns[1]));
-        Some(Connection { ends: records.first()?.ends, first_at, sights: sights.collect() })
+    let found = |records: &[Record]| {
+        Found::Records(records[0].ends, records.iter().filter_map(Record::seen).collect())
     };
-    records.chunk_by(of_one).filter_map(whole).collect()
+    records.chunk_by(of_one).map(found).collect()
 }

@@ -1,8 +1,8 @@
 //! A join in parts, by the key: what is joined at once is small, whatever there is, and is joined while what was before
 //! it is handed out.
 
-use super::WarehouseError;
-use dwell_core::tcp::section::Connection;
+use super::{Span, WarehouseError};
+use dwell_core::tcp::section::{Clocks, Connection, Ends, Seen};
 use std::mem;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -10,16 +10,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// So many connections go from thread to thread at once.
+/// What the records under a key are.
+pub(super) enum Found {
+    /// Without doubt one connection.
+    Connection(Connection),
+    /// Several records of a probe, or some that begin far from each other.
+    Records(Ends, Vec<Seen>),
+}
+
+/// So many of them go from thread to thread at once.
 const CHUNK: usize = 4_096;
 
-type Chunk = Result<Vec<Connection>, WarehouseError>;
+type Chunk = Result<Vec<Found>, WarehouseError>;
 
 /// One worker's end: which part is to be joined, and where its connections go.
 pub(super) struct Work<'a> {
     parts: u64,
     next: &'a AtomicU64,
-    chunk: Vec<Connection>,
+    chunk: Vec<Found>,
     to: SyncSender<Chunk>,
 }
 
@@ -33,9 +41,9 @@ impl Work<'_> {
         (part < self.parts).then_some(part)
     }
 
-    /// Hands out a connection, unless nobody listens any more.
-    pub(super) fn give(&mut self, connection: Connection) -> ControlFlow<()> {
-        self.chunk.push(connection);
+    /// Hands out what was found, unless nobody listens any more.
+    pub(super) fn give(&mut self, found: Found) -> ControlFlow<()> {
+        self.chunk.push(found);
         if self.chunk.len() < CHUNK { ControlFlow::Continue(()) } else { self.send() }
     }
 
@@ -45,11 +53,13 @@ impl Work<'_> {
     }
 }
 
-/// Has `workers` threads do `work`, each with parts of its own, and hands out what they give until `take` breaks off.
+/// Has `workers` threads do `work`, each with parts of its own, and hands out the connections of so many probes that begin
+/// in the span, until `take` breaks off.
 pub(super) fn join(
     parts: u64,
     workers: usize,
     work: impl Fn(&mut Work<'_>) -> Result<(), WarehouseError> + Sync,
+    (probes, span): (usize, Span),
     take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let next = AtomicU64::new(0);
@@ -68,7 +78,9 @@ pub(super) fn join(
             })
             .collect();
         drop(sender);
-        let told = hand_out(receiver, take);
+        let told = hand_out(receiver, Clocks::new(probes), &mut |connection| {
+            if span.holds(connection.first_at) { take(connection) } else { ControlFlow::Continue(()) }
+        });
         // The scope waits for what they do, not until they have put their own things away and are gone.
         for worker in workers {
             worker.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -80,16 +92,24 @@ pub(super) fn join(
 /// Until there is no more, or `take` breaks off: then nobody listens any more.
 fn hand_out(
     from: Receiver<Chunk>,
+    mut clocks: Clocks,
     take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     for chunk in from {
-        for connection in chunk? {
-            if take(connection).is_break() {
-                return Ok(ControlFlow::Break(()));
+        for found in chunk? {
+            let goes_on = match found {
+                Found::Connection(connection) => {
+                    clocks.note(&connection);
+                    take(connection)
+                }
+                Found::Records(ends, seen) => clocks.part(ends, seen, take),
+            };
+            if goes_on.is_break() {
+                return Ok(goes_on);
             }
         }
     }
-    Ok(ControlFlow::Continue(()))
+    Ok(clocks.finish(take))
 }
 
 #[cfg(test)]
@@ -118,7 +138,7 @@ mod tests {
             while work.next_part().is_some() {}
             Ok(())
         };
-        assert!(join(5, 3, work, &mut |_| ControlFlow::Continue(())).is_ok());
+        assert!(join(5, 3, work, (0, Span::ALL), &mut |_| ControlFlow::Continue(())).is_ok());
         assert_eq!(GONE.load(Ordering::SeqCst), 3);
     }
 }

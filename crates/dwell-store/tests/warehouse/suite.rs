@@ -12,13 +12,14 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 15] = [
+pub(crate) const CASES: [(&str, Case); 16] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
     ("a record counts once", record_once),
     ("of several records of a probe the earliest counts", several),
     ("a connection is told once where clocks are apart", apart),
+    ("the same numbers later are another connection", again),
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
     ("spans hold what is first seen in them", spans),
@@ -155,6 +156,28 @@ fn apart(store: &mut dyn Store) {
         }
     }
     assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+/// Ports come again after a while, and so do the sequence numbers of stacks that always begin with the same.
+fn again(store: &mut dyn Store) {
+    let later = NOON + Nanos::from_secs(300);
+    let others = (1..=9).flat_map(|n| (0..3).map(move |probe| (probe, handshake(n, NOON, 5, 5))));
+    let first =
+        [(0, handshake(20, NOON, 9, 1)), (0, handshake(21, NOON, 9, 1)), (1, handshake(21, NOON, 8, 2))];
+    let second =
+        [(1, handshake(20, later, 6, 4)), (2, handshake(20, later, 4, 6)), (1, handshake(21, later, 6, 4))];
+    let records: Vec<_> = others.chain(first).chain(second).collect();
+    keep_all(store, &records);
+    let of = |records: &[(usize, Handshake)]| records.iter().map(|(_, record)| record.first_at).min();
+    let mut all = expected(&records[..30]);
+    all.extend(expected(&second));
+    all.sort_by_key(|one| (one.ends, one.first_at));
+    let mut found = read(store, &PROBES, Span::ALL);
+    found.sort_by_key(|one| (one.ends, one.first_at));
+    assert_eq!(found, all);
+    // Also where only the later one is asked for.
+    let since = Span { from: of(&second).expect("some"), until: Nanos::MAX };
+    assert_eq!(read(store, &PROBES, since), expected(&second));
 }
 
 fn missing(store: &mut dyn Store) {

@@ -5,6 +5,7 @@
 //! from probe k to the server `S_k` (papers/003, 2.2). No clock is compared with another.
 
 mod blame;
+mod clocks;
 mod connection;
 mod course;
 mod estimate;
@@ -14,6 +15,7 @@ mod split;
 mod summary;
 
 pub use blame::{Blame, NoBlame, Reach};
+pub use clocks::{Clocks, Seen, TOGETHER};
 pub use connection::{Connection, Ends, Sight};
 pub use course::Course;
 pub use estimate::Estimate;

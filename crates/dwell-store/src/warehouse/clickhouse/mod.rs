@@ -80,7 +80,7 @@ impl ClickHouse {
         while let Some(part) = work.next_part() {
             let (host, which) = (self.wire.host(part), which(part, span));
             let each = |statement: &str, see: &mut See<'_>| self.each(host, statement, probes.len(), see);
-            Asked { table: HANDSHAKES, which: &which, probes, span, reach }.join(&each, work)?;
+            Asked { table: HANDSHAKES, which: &which, probes, reach }.join(&each, work)?;
         }
         Ok(())
     }
@@ -93,8 +93,8 @@ impl ClickHouse {
         probes: usize,
         see: &mut See<'_>,
     ) -> Result<(), WarehouseError> {
-        // The key, the length of the ends, the ends, the first instant, the records, some numbers a probe.
-        let mut bytes = vec![0; 8 + 1 + ENDS + 8 + 8 + 8 * EACH * probes];
+        // The key, the length of the ends, the ends, the first instant and the last, the records, some numbers a probe.
+        let mut bytes = vec![0; 8 + 1 + ENDS + 8 + 8 + 8 + 8 * EACH * probes];
         let mut columns = vec![[0i64; EACH]; probes];
         let mut rows = self.wire.send(host, "join", &format!("{statement} FORMAT RowBinary"), &[])?;
         while rows.fill(&mut bytes)? {
@@ -144,7 +144,8 @@ impl Store for ClickHouse {
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
-        parts::join(PARTS, WORKERS, |work| self.join_parts(probes, span, work), take).map(drop)
+        let work = |work: &mut Work<'_>| self.join_parts(probes, span, work);
+        parts::join(PARTS, WORKERS, work, (probes.len(), span), take).map(drop)
     }
 
     fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
@@ -247,9 +248,9 @@ fn row<'a>(bytes: &'a [u8], columns: &'a mut [[i64; EACH]]) -> Option<Row<'a>> {
     }
     let (ends, bytes) = bytes.split_at_checked(ENDS)?;
     let mut numbers = bytes.chunks_exact(8).map_while(|bytes| bytes.try_into().map(i64::from_le_bytes).ok());
-    let (first_at, records) = (numbers.next()?, numbers.next()?);
+    let (first_at, last_at, records) = (numbers.next()?, numbers.next()?, numbers.next()?);
     columns.iter_mut().flatten().zip(numbers).for_each(|(column, number)| *column = number);
-    Some(Row { key: i64::from_le_bytes(*key), ends, first_at, records, columns })
+    Some(Row { key: i64::from_le_bytes(*key), ends, first_at, last_at, records, columns })
 }
 
 fn put(rows: &mut Vec<u8>, day: Day, probe: &str, row: &row::Row) {

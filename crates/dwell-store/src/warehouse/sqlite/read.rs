@@ -70,7 +70,8 @@ pub(super) fn connections(
     let zones = zones.map(|zones| zones.of(files.iter().map(|file| file.file.as_path())));
     let zones = zones.as_deref();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
-    let joined = parts::join(PARTS, workers, |work| join_parts(files, probes, window, zones, work), take);
+    let work = |work: &mut Work<'_>| join_parts(files, probes, window.reach, zones, work);
+    let joined = parts::join(PARTS, workers, work, (probes.len(), window.span), take);
     // Where something changed meanwhile, that is why whatever else went wrong.
     files.iter().filter_map(|file| file.still.as_ref()).try_for_each(Still::check)?;
     joined
@@ -80,7 +81,7 @@ pub(super) fn connections(
 fn join_parts(
     files: &[Readable],
     probes: &[String],
-    window: &Window,
+    reach: Span,
     zones: Option<&[&Parts]>,
     work: &mut Work<'_>,
 ) -> Result<(), WarehouseError> {
@@ -93,7 +94,6 @@ fn join_parts(
     }
     let each = |statement: &str, see: &mut See<'_>| each(&database, first, statement, probes.len(), see);
     while let Some(part) = work.next_part() {
-        let (span, reach) = (window.span, window.reach);
         let mut each_day = Vec::with_capacity(files.len());
         for (place, Readable { file, .. }) in files.iter().enumerate() {
             let from = format!("SELECT {} FROM day{place}.{}", join::READ, table(part));
@@ -106,7 +106,7 @@ fn join_parts(
             each_day.extend(conditions.iter().map(|condition| format!("{from} WHERE {condition}")));
         }
         let table = format!("({})", each_day.join(" UNION ALL "));
-        Asked { table: &table, which: "", probes, span, reach }.join(&each, work)?;
+        Asked { table: &table, which: "", probes, reach }.join(&each, work)?;
     }
     Ok(())
 }
@@ -125,12 +125,12 @@ fn each(
     let mut columns = vec![[0i64; EACH]; probes];
     while let Some(row) = rows.next().map_err(sql)? {
         for (place, column) in columns.iter_mut().flatten().enumerate() {
-            *column = row.get(4 + place).map_err(sql)?;
+            *column = row.get(5 + place).map_err(sql)?;
         }
         let ends = row.get_ref(1).map_err(sql)?.as_blob().map_err(|error| damaged(file, error))?;
-        let numbers = || Ok((row.get(0)?, row.get(2)?, row.get(3)?));
-        let (key, first_at, records) = numbers().map_err(sql)?;
-        let seen = see(&Row { key, ends, first_at, records, columns: &columns });
+        let numbers = || Ok((row.get(0)?, row.get(2)?, row.get(3)?, row.get(4)?));
+        let (key, first_at, last_at, records) = numbers().map_err(sql)?;
+        let seen = see(&Row { key, ends, first_at, last_at, records, columns: &columns });
         if seen.ok_or_else(|| damaged(file, "a record that no version of ours wrote"))?.is_break() {
             break;
         }

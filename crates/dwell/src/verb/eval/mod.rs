@@ -26,6 +26,7 @@ mod uncarried;
 mod worst;
 
 use crate::failure::bad_argument;
+use crate::figure::counted;
 use crate::output::Output;
 use crate::picture::{self, Picture};
 use crate::screen::{print, print_json};
@@ -166,13 +167,14 @@ impl EvalArgs {
 
     fn tell(&self, told: &Told<'_>, output: &Output) -> Result<()> {
         let Told { grid, rows, gaps, tools, failures, seconds } = told;
-        let counted: Vec<Row> = rows.iter().filter(|row| row.counts()).cloned().collect();
-        let cells = cells::cells(&counted);
-        let beside = published::beside(&grid.published, &counted, gaps);
-        let agreements = agreement::agreements(&counted, &grid.near_enough());
+        let counting: Vec<Row> = rows.iter().filter(|row| row.counts()).cloned().collect();
+        let cells = cells::cells(&counting);
+        let beside = published::beside(&grid.published, &counting, gaps);
+        let agreements = agreement::agreements(&counting, &grid.near_enough());
         // Bandwidth tools have a report of their own, which tells theirs.
         let others: Vec<Row> = rows.iter().filter(|row| row.met.is_none()).cloned().collect();
         let uncarried = uncarried::uncarried(&others);
+        let closing = closing(rows.len(), failures, *seconds);
         if output.json {
             let mut document = json!({
                 "verb": "eval",
@@ -204,17 +206,17 @@ impl EvalArgs {
             if let Some(text) = agreement::text(&agreements) {
                 print(&format!("{text}\n\n"))?;
             }
-            print(&format!("{} rows in {seconds:.0} s\n", rows.len()))?;
+            closing.iter().try_for_each(|line| print(&format!("{line}\n")))?;
         }
         let made = format!("dwell {}: eval {}", env!("CARGO_PKG_VERSION"), self.grid.display());
-        let notes =
-            vec![format!("{made}, seed {}", output.seed), format!("{} rows in {seconds:.0} s", rows.len())];
+        let notes: Vec<String> =
+            std::iter::once(format!("{made}, seed {}", output.seed)).chain(closing).collect();
         if let (Some(file), Some(tools)) = (&self.html, tools) {
             picture::keep(file, &tools.page(&grid.description, &notes)?)?;
         }
         if let Some(file) = &output.plot {
             let (title, panels) =
-                tools.as_ref().map_or_else(|| chart::panels(&counted, &cells), bandwidth::Report::panels);
+                tools.as_ref().map_or_else(|| chart::panels(&counting, &cells), bandwidth::Report::panels);
             Picture { title, notes, panels }.write(file)?;
         }
         Ok(())
@@ -236,5 +238,28 @@ impl EvalArgs {
             command += &format!(" --max-load {}", self.load.share());
         }
         command
+    }
+}
+
+/// The last words of every form of the report. A run that failed has no row: who reads only the tables is told so.
+fn closing(rows: usize, failures: &[String], seconds: f64) -> Vec<String> {
+    let made = format!("{rows} rows in {seconds:.0} s");
+    let failed = |first: &String| {
+        let runs = counted(failures.len() as u64, "run");
+        format!("{runs} could not be made, and are in no figure above; the first: {first}")
+    };
+    std::iter::once(made).chain(failures.first().map(failed)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closing;
+
+    #[test]
+    fn runs_that_could_not_be_made_are_told_beside_the_figures() {
+        assert_eq!(closing(5, &[], 2.0), ["5 rows in 2 s"]);
+        let failures = ["b.0.1: no lab".to_owned(), "b.0.2: no lab".to_owned()];
+        let told = closing(5, &failures, 2.0);
+        assert_eq!(told[1], "2 runs could not be made, and are in no figure above; the first: b.0.1: no lab");
     }
 }

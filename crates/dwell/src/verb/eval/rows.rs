@@ -127,6 +127,12 @@ impl Row {
         self.uncarried.is_none()
     }
 
+    /// Whether it tells a range: a program of others, whose packets are not counted, may print a figure alone.
+    pub(super) fn has_range(&self) -> bool {
+        let is_foreign = self.met.as_ref().is_some_and(|met| met.packets.is_none());
+        !is_foreign || self.low != self.high
+    }
+
     /// Why there is no value.
     pub(super) fn why(&self) -> Option<&str> {
         self.reason.as_deref()

@@ -36,8 +36,11 @@ pub(super) struct Cell {
     pub(super) worst_error: Option<f64>,
     /// The worst of those that told no doubt.
     pub(super) worst_unwarned_error: Option<f64>,
-    /// Share of the values whose interval holds the truth.
+    /// Share of the values whose interval holds the truth, of those that have one.
     pub(super) coverage: Option<f64>,
+    /// Bounds, told where there was no value, and how many of them hold.
+    pub(super) bounds: usize,
+    pub(super) bounds_hold: usize,
     pub(super) median_seconds: f64,
     /// Tool rate over available bandwidth.
     pub(super) intrusiveness: Option<f64>,
@@ -93,11 +96,12 @@ impl Cell {
         let truths: Vec<f64> = rows.iter().filter_map(|row| row.truth).collect();
         let errors: Vec<f64> = rows.iter().filter_map(|row| error(row)).collect();
         let unwarned = |row: &&&Row| row.met.as_ref().is_some_and(|met| met.warnings == 0);
-        let held: Vec<bool> = rows
-            .iter()
-            .filter(|row| row.verdict == Verdict::Value)
-            .filter_map(|row| row.finding().holds(row.truth?))
-            .collect();
+        let held = |verdict: Verdict| {
+            let such = rows.iter().filter(move |row| row.verdict == verdict && row.has_range());
+            such.filter_map(|row| row.finding().holds(row.truth?)).collect::<Vec<bool>>()
+        };
+        let (values, bounds) = (held(Verdict::Value), held(Verdict::Bound));
+        let holding = |held: &[bool]| held.iter().filter(|held| **held).count();
         let mut limits = BTreeMap::new();
         for limit in met.iter().filter_map(|met| met.limit) {
             *limits.entry(limit.name()).or_insert(0) += 1;
@@ -121,8 +125,9 @@ impl Cell {
             p95_error: quantile(&errors, 0.95),
             worst_error: errors.iter().copied().reduce(f64::max),
             worst_unwarned_error: rows.iter().filter(unwarned).filter_map(|row| error(row)).reduce(f64::max),
-            coverage: (!held.is_empty())
-                .then(|| held.iter().filter(|held| **held).count() as f64 / held.len() as f64),
+            coverage: (!values.is_empty()).then(|| holding(&values) as f64 / values.len() as f64),
+            bounds: bounds.len(),
+            bounds_hold: holding(&bounds),
             median_seconds: median(&rows.iter().map(|row| row.seconds).collect::<Vec<_>>())?,
             intrusiveness: mean(Met::intrusiveness),
             overhead: mean(Met::overhead),
@@ -171,6 +176,16 @@ pub(in crate::verb::eval) mod tests {
 
     /// One measurement at 100 Mb/s with 50 free, off by so many Mb/s.
     pub(in crate::verb::eval) fn row(method: &str, run: u32, off: Option<f64>, warnings: usize) -> Row {
+        let bps = |mbps: f64| mbps * 1e6;
+        let finding = off.map_or_else(
+            || Finding::unmeasurable("gives up"),
+            |off| Finding::value(bps(50.0 + off), bps(48.0 + off), bps(52.0 + off), Unit::Bps),
+        );
+        found(method, run, &finding, warnings)
+    }
+
+    /// One that told this.
+    fn found(method: &str, run: u32, finding: &Finding, warnings: usize) -> Row {
         let origin = Origin {
             world: EvalWorld::Sim,
             place: Place { block: "b".to_owned(), condition: 0, run },
@@ -180,11 +195,6 @@ pub(in crate::verb::eval) mod tests {
             effort: Effort { probes: 10, ..Effort::default() },
             seconds: 1.0 + f64::from(run),
         };
-        let bps = |mbps: f64| mbps * 1e6;
-        let finding = off.map_or_else(
-            || Finding::unmeasurable("gives up"),
-            |off| Finding::value(bps(50.0 + off), bps(48.0 + off), bps(52.0 + off), Unit::Bps),
-        );
         let met = Met {
             capacity_bps: 100_000_000,
             free_bps: 50_000_000,
@@ -198,9 +208,23 @@ pub(in crate::verb::eval) mod tests {
             warnings,
             limit: Some(Limit::Link),
         };
-        let mut row = Row::new(&origin, Quantity::AvailableBandwidth, &finding, Some(bps(50.0)), None);
+        let mut row = Row::new(&origin, Quantity::AvailableBandwidth, finding, Some(50e6), None);
         row.met = Some(met);
         row
+    }
+
+    #[test]
+    fn who_tells_no_range_is_not_judged_by_one_and_bounds_are_by_themselves() {
+        let point = found("a", 0, &Finding::value(49e6, 49e6, 49e6, Unit::Bps), 0);
+        // Of a method of ours it is a range all the same, and a wrong one.
+        assert_eq!(cells(&[point.clone(), row("a", 1, Some(1.0), 0)])[0].coverage, Some(0.5));
+        let mut foreign = point;
+        foreign.met.as_mut().expect("as made above").packets = None;
+        assert_eq!(cells(&[foreign.clone(), row("a", 1, Some(1.0), 0)])[0].coverage, Some(1.0));
+        assert_eq!(cells(&[foreign])[0].coverage, None);
+        let at_most = |run, bound| found("a", run, &Finding::at_most(bound, Unit::Bps, "dispersion"), 0);
+        let told = &cells(&[row("a", 0, Some(1.0), 0), at_most(1, 60e6), at_most(2, 40e6)])[0];
+        assert_eq!((told.values, told.bounds, told.bounds_hold, told.coverage), (1, 2, 1, Some(1.0)));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::verb::eval::sheet::Sheet;
 use crate::verb::eval::show::none;
 use dwell_core::{BitRate, Quantity, Unit};
 
-const HEADS: [&str; 15] = [
+const HEADS: [&str; 16] = [
     "condition",
     "tool",
     "values",
@@ -20,6 +20,7 @@ const HEADS: [&str; 15] = [
     "95 % below",
     "worst",
     "range holds",
+    "bounds hold",
     "time",
     "intrusiveness",
     "overhead",
@@ -155,6 +156,7 @@ fn line(cell: &Cell) -> Vec<String> {
         part(cell.p95_error),
         part(cell.worst_error),
         part(cell.coverage),
+        if cell.bounds > 0 { format!("{} of {}", cell.bounds_hold, cell.bounds) } else { none() },
         format!("{:.2} s", cell.median_seconds),
         part(cell.intrusiveness),
         part(cell.overhead),
