@@ -71,14 +71,19 @@ impl Capture {
 
 /// Sections of 1, 2 and 5 ms; the clock of beta is 40 s ahead.
 fn captures(folder: &Path, client_at_beta: u8) {
+    let (alpha, beta) = seen(client_at_beta);
+    fs::write(folder.join("alpha.pcap"), alpha.0).expect("a file");
+    fs::write(folder.join("beta.pcap"), beta.0).expect("a file");
+}
+
+fn seen(client_at_beta: u8) -> (Capture, Capture) {
     let (mut alpha, mut beta) = (Capture::new(), Capture::new());
     for n in 1..=100u32 {
         let at = 1_000_000_000_000 + u64::from(n) * 10_000_000;
         alpha.handshake(n, at, 1, 7_000_000, 1_000_000);
         beta.handshake(n, at + 40_000_000_000, client_at_beta, 5_000_000, 3_000_300);
     }
-    fs::write(folder.join("alpha.pcap"), alpha.0).expect("a file");
-    fs::write(folder.join("beta.pcap"), beta.0).expect("a file");
+    (alpha, beta)
 }
 
 #[test]
@@ -149,6 +154,27 @@ fn the_table_names_the_order_and_who_is_to_blame() {
     let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--order", "beta,alpha"]);
     let told = text(&output.stdout);
     assert!(told.contains("alpha to server") && told.contains("inconsistent"), "{told}");
+}
+
+/// Of a connection alpha alone saw one, and five minutes later beta another with its ports and numbers.
+#[test]
+fn the_same_numbers_later_are_another_connection() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut alpha, mut beta) = seen(1);
+    alpha.handshake(200, 1_002_000_000_000, 1, 7_000_000, 1_000_000);
+    beta.handshake(200, 1_342_000_000_000, 1, 5_000_000, 3_000_000);
+    for (name, capture) in [("alpha.pcap", alpha), ("beta.pcap", beta)] {
+        fs::write(folder.path().join(name), capture.0).expect("a file");
+    }
+    let lines = lines(&dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--json"]));
+    let told: Vec<String> = lines
+        .iter()
+        .filter(|line| line["isn_client"] == 200)
+        .map(|line| format!("{} to {}: {}", line["from"], line["to"], line["rtt_ns"]).replace('"', ""))
+        .collect();
+    let apart = ["client to alpha: 1000000", "alpha to server: 7000000"].into_iter();
+    let apart = apart.chain(["client to beta: 3000000", "beta to server: 5000000"]);
+    assert_eq!(told, apart.collect::<Vec<_>>());
 }
 
 #[test]
