@@ -138,8 +138,8 @@ mod tests {
             within(&zone, end, i64::MAX),
             [format!("rowid > {} AND rowid <= {end}", end - 1), new.clone()]
         );
-        assert_eq!(within(&zone, end + 1, i64::MAX), std::slice::from_ref(&new));
-        assert_eq!(within(&zone, i64::MIN, 1), std::slice::from_ref(&new));
+        assert_eq!(within(&zone, end + 1, i64::MAX).concat(), new);
+        assert_eq!(within(&zone, i64::MIN, 1).concat(), new);
         let two = [format!("rowid > 0 AND rowid <= {}", 2 * block), new];
         assert_eq!(within(&zone, block, block + 2), two);
         // One that came late has its own block read, too.
