@@ -85,7 +85,7 @@ pub struct Effort {
     pub lost: u64,
     /// Bytes sent on the wire.
     pub bytes: Bytes,
-    /// From the first departure to the last on the sender's clock, with the pause before the first.
+    /// What the trains took to leave by the sender's clock, with the pauses before them. What it waited for answers is not in it.
     pub span: Nanos,
 }
 

@@ -1,6 +1,6 @@
 //! Captures of one place, as every verb reads them.
 
-use crate::failure::bad_argument;
+use crate::failure::{bad_argument, is_misnamed};
 use crate::figure::counted;
 use anyhow::{Error, Result, anyhow};
 use dwell_core::Nanos;
@@ -10,7 +10,6 @@ use dwell_core::tcp::Seen;
 use dwell_core::tcp::dissect::{Skipped, Tally};
 use dwell_net::capture::{Account, End, File, Merged};
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Captures of one place, open: to be read as one, in the order of their packets' times.
@@ -51,11 +50,18 @@ pub(crate) fn skipped(seen: &[Seen]) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// A name that stands for nothing is a mistake in the arguments; what a file holds is not.
-fn failed(file: &Path, error: ReadError) -> Error {
-    let is_missing = matches!(&error, ReadError::Unreadable(error) if error.kind() == ErrorKind::NotFound);
+/// A name that stands for nothing, or for no capture, is a mistake in the arguments; what a capture holds is not.
+pub(crate) fn failed(file: &Path, error: ReadError) -> Error {
+    let is_misnamed = match &error {
+        ReadError::Unreadable(error) => is_misnamed(error),
+        ReadError::NoCapture | ReadError::Compressed => true,
+        ReadError::Empty
+        | ReadError::Timeless { .. }
+        | ReadError::CutOff { .. }
+        | ReadError::Damaged { .. } => false,
+    };
     let failure = anyhow!("{} {error}", file.display());
-    if is_missing { bad_argument(failure) } else { failure }
+    if is_misnamed { bad_argument(failure) } else { failure }
 }
 
 fn remarks(file: &Path, account: &Account) -> Vec<String> {

@@ -21,7 +21,13 @@ use dwell_store::RecordWriter;
   dwell path scenarios/lan-100m.toml --on sim  the same, in the simulator
   dwell lab demo                               the same, on this machine's own kernel
 
-Exit status: 0 measured, 1 could not measure (the reason on one line of standard error), 2 bad arguments.")]
+Exit status, of every verb:
+  0  measured
+  1  could not measure, though what was given is right: no such host, nobody answers, not allowed,
+     no key or password, an output that cannot be made, an input that breaks off, nothing to tell
+  2  what was given cannot be used: a wrong option or value, a mistake in a scenario or grid,
+     a file, folder or interface that is not there or is something else, an output over what is read
+The reason is the last line of standard error.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     output: Output,

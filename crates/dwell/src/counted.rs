@@ -25,7 +25,7 @@ pub(crate) fn counted(used: &Usage) -> Option<String> {
         format!("; the narrowest is link {}{}", narrow.link, carries(narrow))
     };
     Some(format!(
-        "The links' counters: {} free on link {}{}, over the {:.2} s of the measurement{narrow}.\n",
+        "The links' counters: {} free on link {}{}, over the {:.2} s until all had come{narrow}.\n",
         rate(tight.free()?),
         tight.link,
         carries(tight),
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(
             counted(&used).expect("a line"),
             "The links' counters: 110 Mb/s free on link 1, which carries 200 Mb/s on parallel links, this one 100 Mb/s and 50 % of \
-             the packets, over the 1.00 s of the measurement.\n"
+             the packets, over the 1.00 s until all had come.\n"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! From an error to the exit status and its one line.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,9 +9,20 @@ use std::process::ExitCode;
 #[error("{}", one_line(.0))]
 pub(crate) struct BadArgument(anyhow::Error);
 
-/// Marks an error as the fault of what was given.
+/// Marks an error as the fault of what was given. What may not be read was given rightly.
 pub(crate) fn bad_argument(error: impl Into<anyhow::Error>) -> anyhow::Error {
-    BadArgument(error.into()).into()
+    let error = error.into();
+    let system = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let is_denied = system.into_iter().any(|error| error.kind() == ErrorKind::PermissionDenied);
+    if is_denied { error } else { BadArgument(error).into() }
+}
+
+/// Whether a name stands for nothing, or for what is no file, as opposed to a file that cannot be had.
+pub(crate) fn is_misnamed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory | ErrorKind::InvalidInput
+    )
 }
 
 /// What is said of a file that cannot be made, or that takes no more.
@@ -18,7 +30,7 @@ pub(crate) fn cannot_write(file: &Path) -> String {
     format!("cannot write {}", file.display())
 }
 
-/// 0: measured; 1: could not measure; 2: bad arguments. The reason goes to standard error, on one line.
+/// 0: measured; 1: could not measure; 2: what was given cannot be used. The reason goes to standard error, on one line.
 pub(crate) fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     eprintln!("dwell: {}", one_line(&error));

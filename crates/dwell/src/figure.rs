@@ -62,13 +62,13 @@ pub(crate) fn cells(finding: &Finding) -> [String; 2] {
     }
 }
 
-/// What a run cost, as a line.
+/// What a run cost, as a line. Its time is that of the sender: nobody waits for answers in it.
 pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
     let lost = if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", effort.lost) };
     let load = end_link.and_then(|link| effort.share_of(link));
     let load = load.map(|load| format!(", {} of the end link", share(load))).unwrap_or_default();
     format!(
-        "{} of {} ({lost}), {}, {:.1} s{load}",
+        "{} of {} ({lost}), {}, {:.1} s of sending{load}",
         counted(effort.probes, "probe"),
         counted(effort.packets, "packet"),
         counted(effort.bytes.0, "byte"),
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn one_is_no_plural() {
         let effort = Effort { probes: 1, packets: 1, bytes: Bytes(1), ..Effort::default() };
-        assert_eq!(cost(&effort, None), "1 probe of 1 packet (none lost), 1 byte, 0.0 s");
+        assert_eq!(cost(&effort, None), "1 probe of 1 packet (none lost), 1 byte, 0.0 s of sending");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod run;
 mod screen;
 mod secret;
 mod spare;
+mod table;
 mod table_file;
 mod target;
 mod terminal;

@@ -1,14 +1,15 @@
-//! What a person reads: tables, colour on a terminal only, progress on standard error.
+//! What a person reads: text, colour on a terminal only, progress on standard error.
 
 use anyhow::{Context, Result};
-use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::time::Duration;
 
 use crate::figure::cells;
+use crate::table::Table;
 use dwell_core::Report;
+use ratatui::crossterm::terminal;
 
 /// What is said where standard output takes no more.
 pub(crate) const NO_OUTPUT: &str = "cannot write to standard output";
@@ -20,6 +21,76 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context(NO_OUTPUT),
     }
+}
+
+/// Writes what a person reads to standard output, folded where there is a width to fold it to.
+pub(crate) fn print_text(text: &str) -> Result<()> {
+    match columns() {
+        None => print(text),
+        Some(columns) => {
+            print(&text.lines().map(|line| folded(line, columns, "  ") + "\n").collect::<String>())
+        }
+    }
+}
+
+/// Columns that who reads standard output has: as many as the environment's `COLUMNS` says, or as the terminal has; `None`:
+/// nobody counts them.
+pub(crate) fn columns() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || io::stdout().is_terminal().then(|| terminal::size().ok()).flatten();
+    told.or_else(|| terminal().map(|(columns, _)| columns.into())).filter(|columns| *columns > 0)
+}
+
+/// A blank at which no line is broken.
+pub(crate) const HELD: char = '\u{a0}';
+
+/// `text`, in which figures hold fast to what follows them: to their unit, or to more of their digits.
+pub(crate) fn held(text: &str) -> String {
+    let is_figure = |word: &str| {
+        let word = word.trim_start_matches('(');
+        word.contains(|letter: char| letter.is_ascii_digit())
+            && word.chars().all(|letter| letter.is_ascii_digit() || matches!(letter, '.' | '-'))
+    };
+    let mut told = String::new();
+    let mut words = text.split(' ').peekable();
+    while let Some(word) = words.next() {
+        told.push_str(word);
+        if let Some(next) = words.peek() {
+            let parts = next.starts_with('(') || *next == "to";
+            told.push(if is_figure(word) && !parts { HELD } else { ' ' });
+        }
+    }
+    told
+}
+
+/// A line as lines of at most so many columns, all but the first of which begin with `indent`. No word is broken, nor a figure
+/// from its unit.
+pub(crate) fn folded(line: &str, columns: usize, indent: &str) -> String {
+    let mut lines = Vec::new();
+    let mut now = String::new();
+    for (place, word) in held(line).split(' ').enumerate() {
+        if place > 0 && shown(&now) + 1 + shown(word) > columns && !now.trim().is_empty() {
+            lines.push(now.trim_end().to_owned());
+            indent.clone_into(&mut now);
+        } else if place > 0 {
+            now.push(' ');
+        }
+        now.push_str(word);
+    }
+    lines.push(now);
+    lines.join("\n").replace(HELD, " ")
+}
+
+/// Columns that a text takes: what [`paint`] adds takes none.
+fn shown(text: &str) -> usize {
+    let mut is_colour = false;
+    let takes = |letter: &char| {
+        is_colour |= *letter == '\x1b';
+        let takes = !is_colour;
+        is_colour &= *letter != 'm';
+        takes
+    };
+    text.chars().filter(takes).count()
 }
 
 /// Prints one JSON document.
@@ -37,43 +108,14 @@ pub(crate) fn paint(text: &str, code: u8, colour: bool) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A table without frames, cut to the terminal's width where there is one.
-pub(crate) fn table(heads: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_header(heads.iter().copied());
-    table.set_content_arrangement(arrangement(table.width()));
-    if !io::stdout().is_terminal() {
-        table.force_no_tty().set_content_arrangement(ContentArrangement::Disabled);
-    }
-    for (column, head) in table.column_iter_mut().zip(heads) {
-        // No word of a head is broken, however narrow the terminal is; a blank stands on either side.
-        let longest = head.split(' ').map(|word| word.chars().count()).max().unwrap_or_default();
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 2)));
-    }
-    table
-}
-
-/// Columns of a terminal that figures need: in fewer they would be cut in two within a cell.
-const LEAST_WIDTH: u16 = 60;
-
-/// How a table is fitted into a terminal of this width. A narrow one breaks the lines itself.
-fn arrangement(width: Option<u16>) -> ContentArrangement {
-    match width {
-        Some(width) if width < LEAST_WIDTH => ContentArrangement::Disabled,
-        _ => ContentArrangement::Dynamic,
-    }
-}
-
 /// A report as a table, with its warnings below.
 pub(crate) fn report_text(report: &Report) -> String {
-    let mut table = table(&["quantity", "finding", "95 % interval, or why"]);
+    let mut table = Table::new(&["quantity", "finding", "95 % interval, or why"]);
     for (quantity, finding) in &report.findings {
         let [found, sure] = cells(finding);
         table.add_row([quantity.name().replace('_', " "), found, sure]);
     }
-    let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.trim_fmt());
+    let mut text = format!("{} on {} stamps\n{}\n", report.method, stamps(report), table.text());
     if let Some(verdict) = &report.verdict {
         let _ = writeln!(text, "verdict: {verdict}");
     }
@@ -126,15 +168,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_figure_is_cut_in_two_on_a_narrow_terminal() {
-        for width in [1, 20, 47, 59, 60, 80] {
-            let mut table = Table::new();
-            table.set_header(["exact ones", "count", "p50", "p90", "p99", "longest"]);
-            let figures = ["20.0 ms", "20.0 ms", "20.0 ms", "20.0 ms"];
-            table.add_row([&["server half: from here to the server and back", "1"], &figures[..]].concat());
-            table.set_width(width).set_content_arrangement(arrangement(Some(width)));
-            let told = table.trim_fmt();
-            assert_eq!(told.matches("20.0 ms").count(), 4, "{width}:\n{told}");
-        }
+    fn lines_are_folded_between_words_and_colour_takes_no_room() {
+        let line = "warning: how the round trip of 17.7 us divides";
+        assert_eq!(folded(line, 20, "  "), "warning: how the\n  round trip of\n  17.7 us divides");
+        assert_eq!(folded("  far-too-long-a-word and", 10, "  "), "  far-too-long-a-word\n  and");
+        assert_eq!(folded(line, 80, "  "), line);
+        let painted = paint("ten letter", 31, true);
+        assert_eq!(folded(&painted, 10, "  "), painted);
+        assert_eq!(folded("a  b", 80, ""), "a  b");
+        assert_eq!(folded("of 3 514 packets (49.3 to 51.8)", 15, ""), "of\n3 514 packets\n(49.3 to 51.8)");
     }
 }

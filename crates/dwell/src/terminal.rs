@@ -5,7 +5,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::style::Stylize;
 use ratatui::text::{Line, Text};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Paragraph, Wrap};
 use std::time::{Duration, Instant};
 
 /// Time from one picture to the next.
@@ -37,7 +37,8 @@ impl Live {
             let View { head, parts } = view();
             let mut text = Text::from(Line::from(head).bold());
             parts.iter().flat_map(|part| part.lines()).for_each(|line| text.push_line(line));
-            self.terminal.draw(|frame| frame.render_widget(Paragraph::new(text), frame.area()))?;
+            let page = Paragraph::new(text).wrap(Wrap { trim: false });
+            self.terminal.draw(|frame| frame.render_widget(page, frame.area()))?;
         }
         while event::poll(Duration::ZERO)? {
             if let Event::Key(key) = event::read()? {

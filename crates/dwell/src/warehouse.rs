@@ -2,8 +2,8 @@
 
 use crate::failure::bad_argument;
 use crate::identity::IdentityArgs;
-use anyhow::{Context, Result, anyhow, bail};
-use dwell_store::warehouse::{At, ClickHouse, Credentials, Sqlite, Store};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use dwell_store::warehouse::{At, ClickHouse, Credentials, Sqlite, Store, WarehouseError};
 use serde::Deserialize;
 use std::env;
 use std::fs::File;
@@ -25,16 +25,22 @@ pub(crate) fn create(place: &str, settings: &IdentityArgs) -> Result<Box<dyn Sto
         return Ok(Box::new(Sqlite::create(Path::new(place))?));
     }
     let at: At = place.parse().map_err(bad_argument)?;
-    Ok(Box::new(ClickHouse::create(at, credentials(&settings.folder()?).map_err(bad_argument)?)?))
+    Ok(Box::new(ClickHouse::create(at, credentials(&settings.folder()?)?)?))
 }
 
 /// The same, of a warehouse that is there.
 pub(crate) fn open(place: &str) -> Result<Box<dyn Store>> {
     if !place.contains("://") {
-        return Ok(Box::new(Sqlite::open(Path::new(place))?));
+        return Ok(Box::new(Sqlite::open(Path::new(place)).map_err(absent)?));
     }
-    let at: At = place.parse()?;
-    Ok(Box::new(ClickHouse::open(at, credentials(&IdentityArgs::default().folder()?)?)?))
+    let at: At = place.parse().map_err(bad_argument)?;
+    let who = credentials(&IdentityArgs::default().folder()?)?;
+    Ok(Box::new(ClickHouse::open(at, who).map_err(absent)?))
+}
+
+/// That there is none is a mistake in the arguments; that it cannot be had is not.
+fn absent(error: WarehouseError) -> Error {
+    if matches!(error, WarehouseError::Absent { .. }) { bad_argument(error) } else { error.into() }
 }
 
 /// `clickhouse.toml`.

@@ -1,6 +1,6 @@
 //! Where the time goes, part by part: for a terminal here, as a picture in `picture::waterfall`.
 
-use crate::screen::paint;
+use crate::screen::{columns, paint};
 use dwell_core::{Finding, Side};
 use std::fmt::Write as _;
 
@@ -111,8 +111,11 @@ pub(crate) struct Bars {
     pub(crate) axis: &'static str,
 }
 
-/// Columns of the terminal that bars take.
-const COLUMNS: f64 = 44.0;
+/// Columns of the terminal that bars take, where it has as many.
+const COLUMNS: usize = 44;
+
+/// In fewer no bar tells anything: the figures stand alone.
+const LEAST_COLUMNS: usize = 6;
 
 /// ANSI colours of the parts.
 const COLOURS: [u8; 6] = [36, 37, 35, 31, 33, 34];
@@ -131,15 +134,26 @@ impl Bars {
 
     /// One line a part. A solid bar is a value, a shaded one an upper bound, an arrow a lower one.
     pub(crate) fn text(&self, colour: bool) -> String {
-        let widest =
-            self.bars.iter().chain([&self.whole]).map(|bar| bar.name.chars().count()).max().unwrap_or(0);
-        let scale = COLUMNS / self.longest();
+        self.within(columns(), colour)
+    }
+
+    fn within(&self, columns: Option<usize>, colour: bool) -> String {
+        let longest = |told: fn(&Bar) -> String| {
+            let told = self.bars.iter().chain([&self.whole]).map(told);
+            told.map(|told| told.chars().count()).max().unwrap_or(0)
+        };
+        let widest = longest(|bar| bar.name.clone());
+        let figures = longest(|bar| bar.extent.text(PLAIN_US));
+        let room =
+            columns.map_or(COLUMNS, |columns| columns.saturating_sub(widest + figures + 6).min(COLUMNS));
+        let is_drawn = room >= LEAST_COLUMNS;
+        let scale = room as f64 / self.longest();
         let mut text = String::new();
         let rows = self.bars.iter().zip(COLOURS.into_iter().cycle()).chain([(&self.whole, 32)]);
         for (bar, code) in rows {
-            let (before, drawn) = drawn(bar, scale);
+            let (before, drawn) = if is_drawn { drawn(bar, scale) } else { (0, String::new()) };
             let used = before + drawn.chars().count();
-            let after = (COLUMNS as usize + 2).saturating_sub(used);
+            let after = if is_drawn { (room + 2).saturating_sub(used) } else { 0 };
             let _ = writeln!(
                 text,
                 "  {:<widest$}  {}{}{}{}",
@@ -203,5 +217,12 @@ mod tests {
         assert_eq!(lines[2].find('█').map(|at| lines[2][..at].chars().count()), Some(15 + 22));
         assert!(!text.contains('\x1b'));
         assert!(bars.text(true).contains('\x1b'));
+        // On a narrow terminal bars are shorter, or there are none; the figures stay.
+        for columns in [60, 40, 32] {
+            let text = bars.within(Some(columns), false);
+            assert!(text.lines().all(|line| line.chars().count() <= columns), "{columns}:\n{text}");
+            assert!(text.contains("at most 10.0 us") && text.contains("at least 50.0 us"), "{text}");
+            assert_eq!(text.contains('█'), columns > 32, "{text}");
+        }
     }
 }

@@ -123,6 +123,60 @@ fn unknown_hosts_and_missing_agents_end_with_1_and_one_line() {
 }
 
 #[test]
+fn a_home_that_can_hold_no_key_is_told_with_what_to_do() {
+    let here = folder();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.args(["agent", "--key"]).env("HOME", "/dev/null").env_remove("XDG_CONFIG_HOME");
+    let output = command.output().expect("the command runs");
+    assert_eq!(status(&output), 1);
+    let told = reason(&output);
+    assert!(told.contains("none can be made; name another folder with --identity"), "{told}");
+    assert!(told.contains("/dev/null/.config/dwell"), "{told}");
+    // Who named the folder knows that much.
+    let output = dwell(here.path(), &["agent", "--key", "--identity", "/dev/null/keys"]);
+    assert!(status(&output) == 1 && !reason(&output).contains("another folder"), "{}", reason(&output));
+}
+
+/// All words of a text but its rules and the marks of its tables, whatever their lines.
+fn figures(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text
+        .split_whitespace()
+        .filter(|word| word.contains(|letter: char| letter.is_ascii_digit()))
+        .map(|word| word.trim_matches(['(', ')', ':']).to_owned())
+        .filter(|word| word != "95")
+        .collect();
+    // Where cells stand below each other, each has its head.
+    words.sort();
+    words.dedup();
+    words
+}
+
+#[test]
+fn narrow_terminals_show_every_figure_within_their_columns() {
+    let here = folder();
+    for verb in [
+        &["delay", "lan.toml", "--on", "sim"][..],
+        &["path", "lan.toml", "--on", "sim"],
+        &["plan", "lan.toml"],
+    ] {
+        let told = |columns: &str| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+            command.args(verb).current_dir(here.path()).env("HOME", here.path()).env("COLUMNS", columns);
+            let output = command.output().expect("the command runs");
+            assert_eq!(status(&output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+            out(&output)
+        };
+        let wide = told("0");
+        for columns in [40, 60, 80] {
+            let narrow = told(&columns.to_string());
+            let longest = narrow.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(columns), "{columns}:\n{narrow}");
+            assert_eq!(figures(&narrow), figures(&wide), "{columns}:\n{narrow}");
+        }
+    }
+}
+
+#[test]
 fn ppt_has_the_promised_document() {
     let here = folder();
     for (method, stamps) in
@@ -227,6 +281,10 @@ fn a_picture_of_nothing_says_so() {
     };
     let avail = title("a.svg", &["avail", "lossy.toml"]);
     assert!(avail.contains("What is free of the path could not be measured"), "{avail}");
+    // Of what was sent, all is drawn.
+    let sent = json(&dwell(here.path(), &["avail", "lan.toml", "--on", "sim", "--json"]));
+    let all = title("d.svg", &["avail", "lan.toml"]);
+    assert!(all.contains(&format!("one of {} trains", sent["probes"])), "{}: {all}", sent["probes"]);
     let bucket = title("b.svg", &["capacity", "lan.toml", "--method", "shaper-probe"]);
     assert!(bucket.contains("and shows no token bucket"), "{bucket}");
     let chirps = title("c.svg", &["avail", "lan.toml", "--method", "pathchirp"]);
@@ -443,6 +501,11 @@ fn pictures_are_whole() {
             let text = fs::read_to_string(here.path().join(&file)).expect("a picture");
             assert!(text.contains("<svg") && text.contains("</svg>") && text.contains(unit), "{file}");
             assert!(!text.contains("NaN"), "{file}");
+            // A page is as wide as what shows it.
+            assert_eq!(
+                text.contains("<meta name=\"viewport\" content=\"width=device-width\">"),
+                kind == "html"
+            );
         }
     }
 }
@@ -665,6 +728,8 @@ fn two_hosts_measure_over_the_loopback() {
     let port = told["listen"].as_str().and_then(|at| at.rsplit(':').next()).expect("a port").to_owned();
 
     let measured = dwell(near.path(), &["delay", "127.0.0.1", "--port", &port, "--json"]);
+    let run = ["--port", &port, "--connections", "1", "--seconds", "1", "--json"];
+    let carried = dwell(near.path(), &[&["throughput", "127.0.0.1"], &run[..]].concat());
     // A key that the agent does not know.
     let stranger = folder();
     let _ = key(&stranger);
@@ -679,6 +744,12 @@ fn two_hosts_measure_over_the_loopback() {
     let document = json(&measured);
     assert_eq!(document["circumstances"]["world"], "live");
     assert!(document["round_trip"]["value"].as_f64().is_some_and(|ns| ns > 0.0), "{document:#}");
+    // No fewer bytes than came at that rate in that time, where segments grow as the loopback's do.
+    let carried = json(&carried);
+    let [bps, seconds] =
+        [&carried["throughput"]["value"], &carried["seconds"]].map(|told| told.as_f64().expect("a figure"));
+    let bytes = carried["bytes"].as_f64().expect("bytes");
+    assert!(8.0 * bytes >= bps * seconds, "{bytes} bytes, {bps} b/s in {seconds} s");
     for (output, words) in [(refused, "does not know this host"), (mistrusted, "another key than expected")] {
         assert_eq!(status(&output), 1);
         assert!(output.stdout.is_empty());

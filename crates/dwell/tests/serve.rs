@@ -96,7 +96,7 @@ fn two_probes_meet_in_two_servers_of_clickhouse() {
     fs::write(&settings, format!("user = {:?}\npassword = {:?}\n", who.user, who.password)).expect("written");
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o644)).expect("set");
     let refused = run(&site, &["serve", "--warehouse", &place, "--listen", "127.0.0.1:0"]);
-    assert_eq!(refused.status.code(), Some(2));
+    assert_eq!(refused.status.code(), Some(1));
     assert!(text(&refused.stderr).contains("chmod 600"), "{}", text(&refused.stderr));
     fs::set_permissions(&settings, fs::Permissions::from_mode(0o600)).expect("set");
 
@@ -174,7 +174,7 @@ fn what_cannot_be_served_or_shipped_to_is_told_on_one_line() {
     know(home, "");
     for (arguments, status, words) in [
         (&["serve", "--warehouse", "ftp://host/x"][..], 2, "http://HOST:PORT"),
-        (&["serve", "--warehouse", "http://127.0.0.1:1/x"][..], 2, "DWELL_CLICKHOUSE_USER is not set"),
+        (&["serve", "--warehouse", "http://127.0.0.1:1/x"][..], 1, "DWELL_CLICKHOUSE_USER is not set"),
         (&["generate", "capture", "--out", "x.pcap", "--plot", "x.svg"][..], 2, "nothing to print as JSON"),
         (&["serve", "--warehouse", "kept", "--listen", "192.0.2.1:1"][..], 1, "cannot listen on 192.0.2.1:1"),
         (&["watch", "x.pcap", "--to", "host"][..], 2, "expected dwell://HOST"),

@@ -34,14 +34,19 @@ pub use pathload::Pathload;
 pub use spruce::Spruce;
 pub use topp::Topp;
 
-/// The rate at which a train of equal packets was sent, in bits per second, and by what factor it arrived slower; `None`
-/// unless all of it came, in order.
+/// The rates at which a train was sent and at which it came, bits per second; `None` unless two packets of it came.
 #[must_use]
 pub fn offered(observation: &Observation) -> Option<(f64, f64)> {
-    let (sent, came) = crate::stream::spacings(observation)?;
-    let (size, _) = crate::stream::shape(observation)?;
-    let sent = sent.max(1.0);
-    Some((crate::stream::rate_at(size, sent), came / sent))
+    let passed = crate::stream::passed(observation);
+    let (first, last) = (passed.first()?, passed.last()?);
+    if first.number == last.number {
+        return None;
+    }
+    let bits = |number: usize| crate::stream::occupied(observation.fates[number].packet.size) * 1e9;
+    let sent: f64 = (first.number + 1..=last.number).map(bits).sum();
+    let came: f64 = passed[1..].iter().map(|packet| bits(packet.number)).sum();
+    // What no stamp tells apart came in a nanosecond at the most.
+    Some((sent / (last.sent - first.sent).max(1.0), came / (last.came - first.came).max(1.0)))
 }
 
 /// The same of every gap of a train whose packets come ever closer; nothing of a train that was back to back, or of which a packet
@@ -56,5 +61,5 @@ pub fn offered_gaps(observation: &Observation) -> Vec<(f64, f64)> {
     let held =
         passed.windows(2).zip(&observation.fates[1..]).filter(|(_, fate)| fate.packet.hold > Nanos::ZERO);
     let gaps = held.map(|(two, _)| ((two[1].sent - two[0].sent).max(1.0), two[1].came - two[0].came));
-    gaps.map(|(sent, came)| (bits / sent, came / sent)).collect()
+    gaps.map(|(sent, came)| (bits / sent, bits / came.max(1.0))).collect()
 }

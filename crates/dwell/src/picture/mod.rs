@@ -142,7 +142,7 @@ impl Picture {
         let notes: String = self.notes.iter().map(|note| format!("<p>{}</p>\n", escaped(note))).collect();
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n<style>\
-             body {{ font-family: sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; }} \
+             body {{ font-family: sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1em; }} \
              svg {{ max-width: 100%; height: auto; }} p {{ color: #555; margin: 0.2em 0; }}\
              </style>\n</head>\n<body>\n<h1>{title}</h1>\n{svg}\n<h2>Circumstances</h2>\n{notes}</body>\n</html>\n",
             title = escaped(&self.title),

@@ -16,7 +16,7 @@ use dwell_core::avail::{
     Abing, Bart, Busy, Cprobe, Igi, Pathchirp, Pathload, Spruce, Topp, bart, busy, igi, offered,
     offered_gaps, spruce,
 };
-use dwell_core::{BitRate, Finding, Method, PathFacts, Quantity, Report, Vantage};
+use dwell_core::{BitRate, Finding, Method, Observation, PathFacts, Quantity, Report, Vantage};
 use serde_json::{Map, Value};
 
 /// Measure how much of the path's capacity is free
@@ -193,13 +193,16 @@ impl Measuring for Avail {
             Finding::Unmeasurable { .. } => "What is free of the path could not be measured".to_owned(),
             found => format!("{} of the path is free", cells(found)[0]),
         };
-        let seen = finished.passages(STAGE).map(|passage| &passage.observation);
+        let seen: Vec<&Observation> = finished.passages(STAGE).map(|passage| &passage.observation).collect();
         // No two gaps of a chirp are alike.
-        let (points, of) = match self.method {
-            AvailMethod::Pathchirp => (seen.flat_map(offered_gaps).collect(), "gaps of chirps"),
-            _ => (seen.filter_map(offered).collect(), "trains"),
+        let (points, of): (Vec<_>, _) = match self.method {
+            AvailMethod::Pathchirp => {
+                (seen.iter().flat_map(|seen| offered_gaps(seen)).collect(), "gaps of chirps")
+            }
+            _ => (seen.iter().filter_map(|seen| offered(seen)).collect(), "trains"),
         };
+        let lost = if of == "trains" { seen.len() - points.len() } else { 0 };
         let free = finding.estimate().map(|bps| (bps, BitRate(bps.round() as u64).to_string()));
-        (title, vec![Box::new(Strain { points, of, free })])
+        (title, vec![Box::new(Strain { points, of, lost, free })])
     }
 }

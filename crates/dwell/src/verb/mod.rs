@@ -25,7 +25,7 @@ use crate::figure::cost;
 use crate::output::Output;
 use crate::picture::{Panel, Picture};
 use crate::run::{Finished, Run};
-use crate::screen::{print, print_json};
+use crate::screen::{print_json, print_text};
 use crate::target::TargetArgs;
 use crate::world::World;
 use anyhow::{Result, bail};
@@ -119,7 +119,7 @@ pub(crate) fn conclude(
     } else {
         let mut text = verb.text(&finished, crate::screen::coloured());
         let _ = writeln!(text, "{}", cost(&finished.effort(), finished.facts.end_link));
-        print(&text)?;
+        print_text(&text)?;
     }
     if let Some(file) = &output.plot {
         let (title, panels) = verb.panels(&finished);

@@ -7,13 +7,13 @@ use super::delay::Delay;
 use super::path::{Path, PathAlone};
 use super::ppt::{Ppt, PptMethod};
 use super::{Measuring, conclude};
-use crate::failure::bad_argument;
+use crate::failure::{bad_argument, is_misnamed};
 use crate::output::Output;
 use crate::world::Replayed;
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use clap::{Args, ValueEnum};
 use dwell_core::Vantage;
-use dwell_store::{Ask, Record};
+use dwell_store::{Ask, Record, StoreError};
 use std::path::PathBuf;
 
 /// Repeat an analysis, or make another, on what `--record` kept
@@ -40,13 +40,23 @@ pub(crate) struct ReplayArgs {
     partial: bool,
 }
 
+/// A name that stands for nothing, or for no record, is a mistake in the arguments; a record that is damaged is not.
+fn unread(error: StoreError) -> Error {
+    let is_misnamed = match &error {
+        StoreError::Io { source, .. } => is_misnamed(source),
+        StoreError::NotARecord { .. } => true,
+        _ => false,
+    };
+    if is_misnamed { bad_argument(error) } else { error.into() }
+}
+
 impl ReplayArgs {
     pub(crate) fn run(self, output: &Output) -> Result<()> {
         if let Some(file) = &output.record {
             return Err(bad_argument(anyhow!("{}: a replay is no run to record", file.display())));
         }
         output.spare(&[&self.file], &[])?;
-        let (mut record, cut) = Record::load_partial(&self.file)?;
+        let (mut record, cut) = Record::load_partial(&self.file).map_err(unread)?;
         if let Some(cut) = cut {
             if !self.partial {
                 return Err(cut.into());

@@ -97,11 +97,11 @@ fn captures_that_will_not_do_say_why() {
     refused(&["--tap", "wifi.pcap"], 1, "18 packets of a link that cannot be read here (Wi-Fi)");
     refused(&["--tap", "asked.pcap"], 1, "no whole echo among 9 packets (9 echoes without a reply)");
     refused(&["--tap", "tap.pcap", "--probe", "udp"], 1, "no whole echo among 60 packets");
-    refused(&["--tap", "empty.pcap"], 2, "empty.pcap: the capture holds no packets");
+    refused(&["--tap", "empty.pcap"], 1, "empty.pcap holds no packets");
     refused(&["--tap", "text.pcap"], 2, "is not a capture in the format of pcap, pcapng, snoop or ERF");
     refused(&["--tap", "packed.pcap"], 2, "is compressed");
     refused(&["--tap", "."], 2, "it is not a file");
-    refused(&["--tap", "tap.pcap", "--host", "none.pcap"], 2, "none.pcap: cannot read the capture");
+    refused(&["--tap", "tap.pcap", "--host", "none.pcap"], 2, "none.pcap cannot be read");
     refused(&["192.0.2.2", "--tap", "tap.pcap"], 2, "what it holds was asked already");
     refused(&[], 2, "where is the tap?");
     refused(&["x.toml", "--on", "sim"], 2, "the simulator has no taps");

@@ -89,7 +89,7 @@ fn what_cannot_be_watched_is_told_on_one_line() {
         (&["watch", "empty.pcap", "--seconds", "1"][..], 2, "for an interface"),
         (&["watch", "empty.pcap", "--record", "r"][..], 2, "keeps no record"),
         (&["watch", "text", "text"][..], 2, "twice"),
-        (&["watch", "text"][..], 1, "text"),
+        (&["watch", "text"][..], 2, "text"),
         (&["watch", "empty.pcap"][..], 1, "no TCP handshake"),
     ];
     for (arguments, status, part) in cases {

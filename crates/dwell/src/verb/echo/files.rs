@@ -2,11 +2,12 @@
 
 use super::EchoArgs;
 use super::heard::{Heard, Told};
-use crate::failure::bad_argument;
-use anyhow::{Context, Result, anyhow};
+use crate::captures::failed;
+use anyhow::Result;
 use dwell_core::capture::{Captured, ReadError, each_packet};
 use dwell_core::echo::{Asked, Exchanges};
 use std::fs::File;
+use std::io::{self, Error, ErrorKind};
 use std::path::Path;
 
 /// What the tap's file and the host's hold together.
@@ -34,12 +35,13 @@ pub(super) fn each_packet_of(
     mut hear: impl FnMut(&Captured<'_>),
 ) -> Result<String> {
     let name = file.display().to_string();
-    let open = || -> std::io::Result<File> {
+    let open = || -> io::Result<File> {
         let file = File::open(file)?;
         // A pipe or a device might never end.
-        if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("it is not a file")) }
+        let is_file = file.metadata()?.is_file();
+        is_file.then_some(file).ok_or_else(|| Error::new(ErrorKind::InvalidInput, "it is not a file"))
     };
-    let from = open().with_context(|| format!("{name}: cannot read the capture")).map_err(bad_argument)?;
+    let from = open().map_err(|error| failed(file, error.into()))?;
     let read = each_packet(from, |packet| {
         hear(&packet);
         Ok::<(), ReadError>(())
@@ -52,7 +54,7 @@ pub(super) fn each_packet_of(
         Err(ReadError::Damaged { whole }) if whole > 0 => {
             warnings.push(format!("{name} is damaged after {whole} whole packets, which are used"));
         }
-        Err(error) => return Err(bad_argument(anyhow!("{name}: the capture {error}"))),
+        Err(error) => return Err(failed(file, error)),
     }
     Ok(name)
 }

@@ -4,7 +4,7 @@ use super::heard::Heard;
 use crate::figure::cells;
 use crate::output::Output;
 use crate::picture::{Instants, Panel, Picture, Timeline};
-use crate::screen::{print, print_json, report_text};
+use crate::screen::{print_json, print_text, report_text};
 use anyhow::{Result, bail};
 use dwell_core::echo::{Echo, HostTimes};
 use dwell_core::stats::quantile::median;
@@ -29,7 +29,7 @@ pub(super) fn tell(ask: &Ask, heard: &Heard, report: &Report, output: &Output) -
     } else {
         let with = heard.echoes.iter().filter(|echo| echo.host.is_some()).count();
         let text = report_text(report);
-        print(&format!("{text}{} echoes, {with} with the host's own times\n", heard.echoes.len()))?;
+        print_text(&format!("{text}{} echoes, {with} with the host's own times\n", heard.echoes.len()))?;
     }
     if let Some(file) = &output.plot {
         let [found, _] = cells(&report.finding(Quantity::TwoWayPpt));
@@ -102,4 +102,34 @@ fn panels(echoes: &[Echo]) -> Vec<Box<dyn Panel>> {
         .collect(),
     };
     vec![Box::new(line), Box::new(spread)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dwell_core::host::salehin2013;
+
+    #[test]
+    fn the_picture_says_what_the_table_says() {
+        // At the median 2 us either way, and 10 us for both.
+        let echo = |(up, down): (i64, i64)| Echo {
+            t1: Nanos::ZERO,
+            t7: Nanos::from_micros(up + 5 + down),
+            receiving: Nanos::ZERO,
+            host: Some(HostTimes {
+                arrived: Some(Nanos::ZERO),
+                t3: Nanos::from_micros(up),
+                t5: Nanos::from_micros(up + 5),
+                departed: Some(Nanos::from_micros(up + 5 + down)),
+            }),
+        };
+        let echoes: Vec<Echo> = [(1, 9), (2, 2), (9, 1)].into_iter().cycle().take(15).map(echo).collect();
+        let report = salehin2013::report(&echoes);
+        let picture = Picture { title: String::new(), notes: Vec::new(), panels: panels(&echoes) };
+        let picture = picture.drawing().expect("drawn");
+        for (quantity, way) in [(Quantity::PptUp, "up"), (Quantity::PptDown, "down")] {
+            let us = report.finding(quantity).estimate().expect("a value") / 1e3;
+            assert!(picture.contains(&format!("{way} {us} µs")), "{way} {us}: {picture}");
+        }
+    }
 }

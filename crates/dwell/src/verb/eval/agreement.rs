@@ -4,7 +4,7 @@
 use super::rows::Row;
 use super::sections::{PING, PROBES, Within};
 use crate::figure::{figure, share};
-use crate::screen::table;
+use crate::table::Table;
 use dwell_core::Unit;
 use dwell_core::stats::quantile::median;
 use dwell_core::stats::signed_rank::SignedRank;
@@ -104,7 +104,7 @@ pub(super) fn text(agreements: &[Agreement]) -> Option<String> {
     if agreements.is_empty() {
         return None;
     }
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "block",
         "section",
         "against",
@@ -141,7 +141,7 @@ pub(super) fn text(agreements: &[Agreement]) -> Option<String> {
     }
     Some(format!(
         "Sections against ping, as paper 003 has it, and against what the links did by their own stamps (signed-rank test by Wilcoxon):\n{}",
-        table.trim_fmt()
+        table.text()
     ))
 }
 

@@ -7,7 +7,7 @@
 
 use super::rows::Row;
 use crate::figure::figure;
-use crate::screen::table;
+use crate::table::Table;
 use dwell_core::inside::{Journey, Point};
 use dwell_core::stats::quantile::{Quartiles, median, quantile_interval, quartiles, sorted};
 use dwell_core::{Direction, Finding, Nanos, Passage, Quantity, Report, Side, Unit, Vantage};
@@ -126,7 +126,7 @@ pub(super) fn text(rows: &[Row]) -> Option<String> {
     if conditions.is_empty() {
         return None;
     }
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "condition",
         "runs",
         "knee's A",
@@ -167,10 +167,7 @@ pub(super) fn text(rows: &[Row]) -> Option<String> {
             told(median(&truths(&of("knee", Quantity::ApplicationStage)))),
         ]);
     }
-    Some(format!(
-        "The remote and the local half of the same truth, medians of the runs:\n{}",
-        table.trim_fmt()
-    ))
+    Some(format!("The remote and the local half of the same truth, medians of the runs:\n{}", table.text()))
 }
 
 #[cfg(test)]

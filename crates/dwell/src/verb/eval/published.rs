@@ -6,7 +6,7 @@ use super::place::Place;
 use super::rows::Row;
 use super::show::none;
 use crate::figure::figure;
-use crate::screen::table;
+use crate::table::Table;
 use dwell_core::stats::quantile::median;
 use dwell_core::truth::{MeanInterval, mean_interval};
 use dwell_core::{Finding, Quantity, Side, Unit, Vantage};
@@ -221,7 +221,7 @@ fn digits(us: f64) -> String {
 
 /// The papers' figures and ours, in microseconds.
 pub(super) fn text(beside: &[Beside]) -> String {
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "in the paper",
         "block",
         "figure (us)",
@@ -244,7 +244,7 @@ pub(super) fn text(beside: &[Beside]) -> String {
             one.actual.map_or_else(none, digits),
         ]);
     }
-    format!("Means of the runs' averages with their 98 % intervals:\n{}", table.trim_fmt())
+    format!("Means of the runs' averages with their 98 % intervals:\n{}", table.text())
 }
 
 #[cfg(test)]

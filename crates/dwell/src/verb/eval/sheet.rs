@@ -1,6 +1,6 @@
 //! A table with its title and notes, as text; a page has it too.
 
-use crate::screen::table;
+use crate::table::Table;
 
 /// Heads and rows.
 pub(super) struct Sheet {
@@ -13,11 +13,11 @@ pub(super) struct Sheet {
 
 impl Sheet {
     pub(super) fn text(&self) -> String {
-        let mut table = table(&self.heads);
+        let mut table = Table::new(&self.heads);
         for row in &self.rows {
             table.add_row(row);
         }
         let notes: String = self.notes.iter().map(|note| format!("{note}\n")).collect();
-        format!("{}:\n{}\n{notes}", self.title, table.trim_fmt())
+        format!("{}:\n{}\n{notes}", self.title, table.text())
     }
 }

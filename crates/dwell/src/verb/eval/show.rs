@@ -8,7 +8,7 @@ use super::published::{self, Beside};
 use super::rows::Row;
 use super::worst::worst;
 use crate::figure::{cells as finding_cells, figure, share};
-use crate::screen::table;
+use crate::table::Table;
 use dwell_core::{Quantity, Unit};
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ fn case(row: &Row) -> String {
 
 /// One line a row.
 fn all(rows: &[Row]) -> String {
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "condition",
         "run",
         "method",
@@ -118,12 +118,12 @@ fn all(rows: &[Row]) -> String {
             format!("{:.1}", row.seconds),
         ]);
     }
-    table.trim_fmt()
+    table.text()
 }
 
 /// One line a cell. Errors and values are those inside the region where the quantity can be identified.
 fn summary<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "condition",
         "method",
         "quantity",
@@ -167,9 +167,38 @@ fn summary<'a>(cells: impl Iterator<Item = &'a Cell>) -> String {
             outside.bounds_hold.map_or_else(none, share),
         ]);
     }
-    table.trim_fmt()
+    table.text()
 }
 
 pub(super) fn none() -> String {
     "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::eval::grid::EvalWorld;
+    use crate::verb::eval::rows::Origin;
+    use dwell_core::nic::Kind;
+    use dwell_core::{Effort, Finding, Vantage};
+
+    #[test]
+    fn what_is_so_is_told_in_its_own_unit_also_where_nothing_was_found() {
+        let origin = Origin {
+            world: EvalWorld::Sim,
+            place: Place { block: "b".to_owned(), condition: 0, run: 0 },
+            condition: [].into(),
+            method: "coalescence".to_owned(),
+            stamps: Vantage::Application,
+            effort: Effort::default(),
+            seconds: 0.0,
+        };
+        let nothing = Finding::unmeasurable("all lost");
+        let told = |quantity, so| truth(&Row::new(&origin, quantity, &nothing, Some(so), None));
+        let kind = Kind::ALL[1];
+        assert_eq!(told(Quantity::CoalescencePresent, 1.0), "yes");
+        assert_eq!(told(Quantity::CoalescenceKind, kind.code()), kind.to_string());
+        assert_eq!(told(Quantity::AvailableBandwidth, 7e7), "70 Mb/s");
+        assert_eq!(told(Quantity::CoalescencePeriod, 5e4), "50.0 us");
+    }
 }

@@ -1,8 +1,9 @@
 //! `dwell lab handshakes`: handshakes of real kernels of which each segment is lost, and what the tracker says of them.
 
 use crate::output::Output;
-use crate::screen::{print, print_json, table};
+use crate::screen::{print_json, print_text};
 use crate::spare::spare;
+use crate::table::Table;
 use crate::target::allow_labs;
 use anyhow::{Context, Result};
 use clap::Args;
@@ -68,7 +69,7 @@ impl HandshakesArgs {
             file.flush()?;
         }
         let judge = heard.judged();
-        if output.json { print_json(&document(&heard, &judge)) } else { print(&text(&heard, &judge)) }
+        if output.json { print_json(&document(&heard, &judge)) } else { print_text(&text(&heard, &judge)) }
     }
 }
 
@@ -112,7 +113,7 @@ fn connections(tally: &HalfTally) -> u64 {
 }
 
 fn text(heard: &ForcedHeard, judge: &Judge) -> String {
-    let mut table = table(&[
+    let mut table = Table::new(&[
         "handshakes",
         "count",
         "server half: exact, of so many that can be",
@@ -135,7 +136,7 @@ fn text(heard: &ForcedHeard, judge: &Judge) -> String {
         }
         table.add_row(row);
     }
-    let mut text = format!("{}\n", table.trim_fmt());
+    let mut text = format!("{}\n", table.text());
     for (hosts, echoed) in &heard.echoed {
         for (who, naming) in [("server", echoed.by_server), ("client", echoed.by_client)] {
             let Naming { answered, first, other } = naming;

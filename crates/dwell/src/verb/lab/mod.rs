@@ -7,11 +7,11 @@ use super::local::LocalArgs;
 use super::path::Path as PathAnalysis;
 use crate::failure::bad_argument;
 use crate::output::Output;
-use crate::screen::{print, print_json};
+use crate::screen::{print, print_json, print_text};
 use crate::target::{Bed, Load, allow_labs, load};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
-use dwell_lab::{Case, Lab, LabOptions, Situation};
+use dwell_lab::{Carriage, Case, Lab, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
@@ -171,7 +171,7 @@ fn cases() -> String {
 fn check(file: &Path, output: &Output) -> Result<()> {
     let (lab, _) = build(file, output)?;
     let check = lab.check()?;
-    if output.json { print_json(&serde_json::to_value(&check)?) } else { print(&format!("{check}\n")) }
+    if output.json { print_json(&serde_json::to_value(&check)?) } else { print_text(&format!("{check}\n")) }
 }
 
 fn up(file: &Path, output: &Output) -> Result<()> {
@@ -188,7 +188,7 @@ fn up(file: &Path, output: &Output) -> Result<()> {
             "carriage": lab.carriage(),
         }))?;
     } else {
-        let mut text = format!("{} is up, on {}; interrupt to end it\n", scenario.name, lab.carriage());
+        let mut text = built(&scenario, lab.carriage());
         for (role, place) in &namespaces {
             let _ = writeln!(text, "  {role}: nsenter --net={place}");
         }
@@ -197,6 +197,20 @@ fn up(file: &Path, output: &Output) -> Result<()> {
     loop {
         std::thread::park();
     }
+}
+
+/// What was built, and what of a scenario was not, as lines.
+fn built(scenario: &Scenario, carriage: Carriage) -> String {
+    let mut text = format!("{} is up, on {carriage}; interrupt to end it\n", scenario.name);
+    let links = scenario.links.len();
+    if carriage == Carriage::Bridge && links > 1 {
+        let _ = writeln!(
+            text,
+            "  its {links} links shape nothing, so that one bridge is all of them, and no router is there: `dwell echo --fsd` and \
+             `dwell path --agentless` make routers for their runs"
+        );
+    }
+    text
 }
 
 /// The namespaces of this process's threads but its own, each once, with the name of a thread in it: a lab's namespaces
@@ -217,4 +231,23 @@ fn namespaces() -> Vec<(String, String)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lab_without_the_routers_of_its_scenario_says_so() {
+        let told = |file: &str| {
+            let scenario = load(&Path::new("../../scenarios").join(file)).expect("a scenario");
+            built(&scenario, Carriage::of(&scenario))
+        };
+        let routers = told("routers-3.toml");
+        assert!(
+            routers.contains("its 4 links shape nothing") && routers.contains("no router is there"),
+            "{routers}"
+        );
+        assert!(!told("lan-100m.toml").contains("router"));
+    }
 }

@@ -12,7 +12,7 @@ mod watching;
 use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::picture::Picture;
-use crate::screen::{coloured, print, print_json};
+use crate::screen::{coloured, print_json, print_text};
 use anyhow::{Result, anyhow, bail};
 use asked::Asked;
 use clap::Args;
@@ -139,7 +139,7 @@ fn tell(told: &Told<'_>, what: &str, output: &Output) -> Result<()> {
     if output.json {
         print_json(&document::document(told)?)?;
     } else {
-        print(&table::text(told, coloured()))?;
+        print_text(&table::text(told, coloured()))?;
     }
     if let Some(file) = &output.plot {
         let here = format!(

@@ -2,7 +2,8 @@
 
 use super::told::{PERCENTILES, Told, stages};
 use crate::figure::{cells, share};
-use crate::screen::{paint, table};
+use crate::screen::{columns, folded, paint};
+use crate::table::Table;
 use dwell_core::inside::{Distribution, Missing, Point, Settings, Watch, Way, WayTally, grouped, story};
 use dwell_core::{Finding, Nanos};
 use std::fmt::Write as _;
@@ -58,7 +59,7 @@ pub(super) fn text(told: &Told<'_>, colour: bool) -> String {
 /// The stages of one way.
 pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let heads = PERCENTILES.map(|(_, _, name)| name);
-    let mut rows = table(&[&["stage", "from→to", "count"], &heads[..], &["max", "share"]].concat());
+    let mut rows = Table::new(&[&["stage", "from→to", "count"], &heads[..], &["max", "share"]].concat());
     for (stage, spans) in stages(seen) {
         let ends =
             seen.ends(stage).map_or_else(String::new, |[from, to]| format!("{}→{}", point(from), point(to)));
@@ -74,7 +75,7 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     let check =
         format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
-    format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.trim_fmt(), wrapped(&check))
+    format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.text(), wrapped(&check))
 }
 
 fn figures(spans: &Distribution) -> Vec<String> {
@@ -168,18 +169,9 @@ fn section(text: &mut String, title: &str, sentences: impl IntoIterator<Item = S
     }
 }
 
-/// A sentence on lines of [`WIDTH`], all but the first indented.
+/// A sentence on lines of [`WIDTH`] at most, all but the first indented.
 pub(super) fn wrapped(sentence: &str) -> String {
-    let mut lines = Vec::new();
-    let mut line = String::from("-");
-    for word in sentence.split(' ') {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(std::mem::replace(&mut line, String::from(" ")));
-        }
-        line = format!("{line} {word}");
-    }
-    lines.push(line);
-    lines.join("\n")
+    folded(&format!("- {sentence}"), columns().unwrap_or(WIDTH).min(WIDTH), "  ")
 }
 
 /// What is known of the settings, in some lines; the document has all.
@@ -246,7 +238,7 @@ pub(super) fn missing(watch: &Watch) -> String {
 pub(super) fn note(told: &Told<'_>) -> Vec<String> {
     let found = told.diagnosis();
     let first = found.first().map_or("nothing explains a tenth of the time", |first| first.sentence.as_str());
-    wrapped(first).lines().map(str::to_owned).collect()
+    folded(&format!("- {first}"), WIDTH, "  ").lines().map(str::to_owned).collect()
 }
 
 /// A way in one line, for the title of a picture.
@@ -269,7 +261,7 @@ pub(super) fn headline(told: &Told<'_>) -> String {
 mod tests {
     use super::*;
     use dwell_core::Bytes;
-    use dwell_core::inside::{Event, Flow, Journey, Protocol, Tally, Times};
+    use dwell_core::inside::{Dropped, Event, Flow, Journey, Protocol, Tally, Times, Watched};
     use std::net::SocketAddr;
 
     #[test]
@@ -298,6 +290,26 @@ mod tests {
         let text = way_text(Way::Receive, tally.way(Way::Receive), false);
         assert!(text.contains('≥') && text.contains("driver→protocol"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn where_nothing_explains_the_time_drops_are_not_denied() {
+        let (watched, mut tally) = (Watched::default(), Tally::new(1));
+        let watch = Watch {
+            interface: None,
+            observer: String::new(),
+            missing: Vec::new(),
+            settings: Settings::default(),
+        };
+        let waited = |tally: &Tally| {
+            let text = text(&Told { watch: &watch, tally, watched: &watched }, false);
+            text.lines().find(|line| line.contains("nothing that explains")).map(str::to_owned)
+        };
+        let nothing = "- nothing that explains a tenth of their time";
+        assert_eq!(waited(&tally), Some(format!("{nothing}, or dropped any")));
+        let reason = "OTHERHOST".to_owned();
+        tally.add(Event::Dropped(Dropped { at: Nanos::ZERO, way: Way::Receive, flow: None, reason }));
+        assert_eq!(waited(&tally).as_deref(), Some(nothing));
     }
 
     #[test]

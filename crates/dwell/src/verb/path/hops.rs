@@ -2,7 +2,7 @@
 
 use crate::figure::{cells, figure};
 use crate::run::Finished;
-use crate::screen::table;
+use crate::table::Table;
 use crate::waterfall::{Bar, Bars, Extent};
 use dwell_core::hop::{HopFound, Joined, Says, Tight, Walk};
 use dwell_core::{Finding, Quantity, Report, Unit, Vantage};
@@ -47,7 +47,7 @@ pub(crate) fn text(finished: &Finished, colour: bool) -> String {
     if !joined.hops.is_empty() {
         let _ = writeln!(text, "{}", bars(joined).text(colour));
     }
-    let mut rows = table(&[
+    let mut rows = Table::new(&[
         "hop",
         "address",
         "link: pathchar",
@@ -61,7 +61,7 @@ pub(crate) fn text(finished: &Finished, colour: bool) -> String {
         let answered = format!("{} of {}", hop.answered, hop.asked);
         rows.add_row([hop.hop.to_string(), address, link, sure, path, answered]);
     }
-    let _ = writeln!(text, "{}\n{}\nverdict: {}", rows.trim_fmt(), sentence(joined), joined.verdict);
+    let _ = writeln!(text, "{}\n{}\nverdict: {}", rows.text(), sentence(joined), joined.verdict);
     for warning in &joined.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }

@@ -7,7 +7,7 @@ mod show;
 use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::picture::Picture;
-use crate::screen::{print, print_json};
+use crate::screen::{print_json, print_text};
 use crate::target::Load;
 use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
@@ -135,7 +135,7 @@ impl PlanArgs {
         if output.json {
             print_json(&show::json(&plan)?)?;
         } else {
-            print(&show::text(&plan))?;
+            print_text(&show::text(&plan))?;
         }
         if let Some(file) = &output.plot {
             let (title, notes, panels) = show::panels(&plan);

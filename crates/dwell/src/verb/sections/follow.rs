@@ -5,7 +5,7 @@ use super::outcome::{Choice, Outcome, is_nat};
 use super::source::{self, Source, now};
 use crate::figure::counted;
 use crate::interrupted::interrupted;
-use crate::screen::{coloured, print};
+use crate::screen::{coloured, print_text};
 use crate::terminal::{Live, View};
 use anyhow::{Result, bail};
 use dwell_core::Nanos;
@@ -133,7 +133,7 @@ pub(super) fn follow(
             }
             following.late.drain(..).for_each(|why| eprintln!("{why}"));
             if !json && outcome.connections() > before {
-                print(&format!("{}\n", outcome.text(coloured())))?;
+                print_text(&format!("{}\n", outcome.text(coloured())))?;
             }
         }
         waits = waits_now;

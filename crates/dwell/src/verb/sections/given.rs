@@ -68,7 +68,7 @@ impl Given {
     pub(super) fn open(&self, last: Option<u32>) -> Result<Source> {
         match self {
             Self::Files(files) => files::read(files),
-            Self::Store(place) => Ok(Source::store(warehouse::open(place).map_err(bad_argument)?, last)),
+            Self::Store(place) => Ok(Source::store(warehouse::open(place)?, last)),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::picture::Picture;
 use crate::prometheus::Scraped;
-use crate::screen::{coloured, print};
+use crate::screen::{coloured, print_text};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use given::Given;
@@ -137,7 +137,7 @@ fn tell(outcome: &Outcome, remarks: &[String], output: &Output) -> Result<()> {
     if output.json {
         eprint!("{account}");
     } else {
-        print(&format!("{}{account}", outcome.text(coloured())))?;
+        print_text(&format!("{}{account}", outcome.text(coloured())))?;
     }
     if let Some(file) = &output.plot {
         let here = format!("dwell {}: sections", env!("CARGO_PKG_VERSION"));

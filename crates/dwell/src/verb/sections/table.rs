@@ -2,7 +2,8 @@
 
 use super::outcome::Outcome;
 use crate::figure::share;
-use crate::screen::{paint, table};
+use crate::screen::paint;
+use crate::table::Table;
 use dwell_core::Nanos;
 use dwell_core::inside::{Differences, grouped};
 use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality, Summary};
@@ -15,12 +16,12 @@ const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "diffe
 impl Outcome {
     /// The table, the groups below it, and the sentence.
     pub(super) fn text(&self, colour: bool) -> String {
-        let mut rows = table(&HEADS);
+        let mut rows = Table::new(&HEADS);
         for ((from, to), (summary, _)) in &self.sections {
             rows.add_row(self.row(*from, *to, summary));
         }
-        let mut text = format!("{}\n", rows.trim_fmt());
-        let mut rows = table(&ESTIMATES);
+        let mut text = format!("{}\n", rows.text());
+        let mut rows = Table::new(&ESTIMATES);
         for ((from, to), (summary, _)) in self.sections.iter().filter(|((from, to), _)| is_inner(*from, *to))
         {
             let sides = [&summary.server_side, &summary.client_side, &summary.consistency];
@@ -29,7 +30,7 @@ impl Outcome {
             );
         }
         if !rows.is_empty() {
-            let _ = writeln!(text, "{}", rows.trim_fmt());
+            let _ = writeln!(text, "{}", rows.text());
         }
         for ((from, to), (summary, _)) in &self.sections {
             let others: Vec<String> = summary
@@ -44,11 +45,11 @@ impl Outcome {
         }
         if !self.groups.is_empty() {
             let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
-            let mut rows = table(&heads);
+            let mut rows = Table::new(&heads);
             for ((from, to, group), summary) in &self.groups {
                 rows.add_row(std::iter::once(group.clone()).chain(self.row(*from, *to, summary)));
             }
-            let _ = writeln!(text, "{}", rows.trim_fmt());
+            let _ = writeln!(text, "{}", rows.text());
         }
         let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
         text

@@ -3,7 +3,7 @@
 use crate::figure::{cells, cost};
 use crate::output::Output;
 use crate::picture::{Panel, Picture};
-use crate::screen::{print, print_json, report_text};
+use crate::screen::{print_json, print_text, report_text};
 use anyhow::{Result, bail};
 use dwell_core::{Circumstances, Direction, Effort, Finding, Quantity, Report};
 use dwell_store::Ask;
@@ -33,7 +33,7 @@ impl Told<'_> {
             print_json(&self.document()?)?;
         } else {
             let Self { report, line, effort, .. } = &self;
-            print(&format!("{}{line}\n{}\n", report_text(report), cost(effort, None)))?;
+            print_text(&format!("{}{line}\n{}\n", report_text(report), cost(effort, None)))?;
         }
         let found = self.report.finding(self.asked);
         if let Some(file) = &output.plot {

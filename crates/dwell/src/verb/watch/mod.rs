@@ -16,7 +16,7 @@ use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::picture::Picture;
 use crate::prometheus::Scraped;
-use crate::screen::{coloured, print};
+use crate::screen::{coloured, print_text};
 use account::Account;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
@@ -184,7 +184,7 @@ fn tell(told: &Told, output: &Output) -> Result<()> {
     if output.json {
         eprint!("{account}");
     } else {
-        print(&format!("{}\n{account}", table::text(&told.probe, &told.figures, coloured())))?;
+        print_text(&format!("{}\n{account}", table::text(&told.probe, &told.figures, coloured())))?;
     }
     if let Some(file) = &output.plot {
         let here = format!("dwell {}: watch, {}", env!("CARGO_PKG_VERSION"), told.probe);

@@ -7,6 +7,7 @@ use super::throughout::Throughout;
 use crate::captures::skipped;
 use crate::figure::counted;
 use crate::screen;
+use crate::table::Table;
 use dwell_core::Nanos;
 use dwell_core::inside::{Distribution, grouped};
 use dwell_core::tcp::continuous::Samples;
@@ -32,18 +33,12 @@ pub(super) fn figures(figures: &Figures) -> String {
 
 /// What followed the handshakes; nothing where nothing is known.
 fn throughout(throughout: &Throughout) -> String {
-    let mut table = screen::table(&[
-        "throughout, the shortest of each interval",
-        "count",
-        "p50",
-        "p90",
-        "p99",
-        "longest",
-    ]);
+    let mut table =
+        Table::new(&["throughout, the shortest of each interval", "count", "p50", "p90", "p99", "longest"]);
     for (name, spans) in throughout.rows() {
         table.add_row(row(name, spans));
     }
-    if table.is_empty() { String::new() } else { format!("\n{}\n", table.trim_fmt()) }
+    if table.is_empty() { String::new() } else { format!("\n{}\n", table.text()) }
 }
 
 /// Those of the handshakes: by quality, by half, by network.
@@ -51,7 +46,7 @@ fn handshakes(summary: &Summary) -> String {
     let told =
         |(quality, count): (Quality, u64)| (count > 0).then(|| format!("{} {quality}", grouped(count)));
     let qualities: Vec<String> = summary.qualities().filter_map(told).collect();
-    let mut halves = screen::table(&["exact ones", "count", "p50", "p90", "p99", "longest"]);
+    let mut halves = Table::new(&["exact ones", "count", "p50", "p90", "p99", "longest"]);
     for (name, spans) in [
         ("server half: from here to the server and back", summary.server()),
         ("client half: from here to the client and back", summary.client()),
@@ -59,10 +54,10 @@ fn handshakes(summary: &Summary) -> String {
     ] {
         halves.add_row(row(name, spans));
     }
-    let mut text = format!("{}\n\n{}\n", qualities.join(", "), halves.trim_fmt());
+    let mut text = format!("{}\n\n{}\n", qualities.join(", "), halves.text());
     let networks = summary.by_server();
     let mut listed =
-        screen::table(&["network of servers", "connections", "exact", "least", "mean of the server half"]);
+        Table::new(&["network of servers", "connections", "exact", "least", "mean of the server half"]);
     let span = |span: Option<Nanos>| span.map_or_else(|| "-".to_owned(), |span| span.to_string());
     for (network, to) in networks.iter().take(LISTED) {
         listed.add_row([
@@ -73,7 +68,7 @@ fn handshakes(summary: &Summary) -> String {
             span(to.mean()),
         ]);
     }
-    let _ = writeln!(text, "\n{}", listed.trim_fmt());
+    let _ = writeln!(text, "\n{}", listed.text());
     if networks.len() > LISTED {
         let _ = writeln!(text, "{} more", counted((networks.len() - LISTED) as u64, "network"));
     }

@@ -4,7 +4,7 @@ use super::heard::Heard;
 use crate::figure::{cells, figure};
 use crate::output::Output;
 use crate::picture::{Instants, Panel, Picture};
-use crate::screen::{print, print_json, report_text};
+use crate::screen::{print_json, print_text, report_text};
 use anyhow::{Result, bail};
 use dwell_core::fsd::beyond_fastest;
 use dwell_core::{Finding, Quantity, Report, Unit};
@@ -23,7 +23,7 @@ pub(super) fn tell(ask: &Ask, heard: &Heard, report: &Report, output: &Output) -
         if let Some(truth) = heard.truth {
             let _ = writeln!(text, "by taps on either side of the router: {}", figure(truth, Unit::Ns));
         }
-        print(&text)?;
+        print_text(&text)?;
     }
     if let Some(file) = &output.plot {
         let [shown, _] = cells(&found);

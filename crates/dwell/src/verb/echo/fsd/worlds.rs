@@ -5,7 +5,7 @@ use super::super::live::address;
 use super::heard::Heard;
 use crate::failure::bad_argument;
 use crate::output::Output;
-use crate::screen::{Progress, print, print_json};
+use crate::screen::{Progress, print_json, print_text};
 use crate::target::{allow_labs, load};
 use anyhow::{Context, Result, anyhow};
 use dwell_core::fsd::{Tap, cross};
@@ -70,7 +70,7 @@ pub(super) fn send(asking: Asking, hop: u8, host: &str, output: &Output) -> Resu
             "sent": asking.count,
         }));
     }
-    print(&format!(
+    print_text(&format!(
         "{} pairs went towards {host}. Router {address}, hop {hop}, makes messages of {message} bytes of probes of {even}.\n\
          Of captures on either side of it: dwell echo --fsd {hop} --tap SOURCE.pcap --host DESTINATION.pcap\n",
         asking.count

@@ -3,7 +3,7 @@
 use super::super::Plan;
 use super::rate;
 use crate::figure::{cells, share};
-use crate::screen::table;
+use crate::table::Table;
 use dwell_core::host::{KneeConfig, salehin2015};
 use dwell_core::sizing::{Crossing, LinkGap, estimated_capacity, ratio};
 use dwell_core::{Effort, Finding, Nanos, Unit};
@@ -30,7 +30,7 @@ pub(in crate::verb::plan) fn text(plan: &Plan) -> String {
          'at most'. A NIC that coalesces\nhides stages shorter than its period too.\n",
         plan.given.least
     );
-    let mut table = table(&["method", "figure", "at most", "evenly", "why"]);
+    let mut table = Table::new(&["method", "figure", "at most", "evenly", "why"]);
     for row in plan.clock_errors() {
         let [most, even] = [row.error.most, row.error.even].map(|value| error_text(value, row.unit));
         table.add_row([row.method, row.quantity, &most, &even, row.why]);
@@ -40,7 +40,7 @@ pub(in crate::verb::plan) fn text(plan: &Plan) -> String {
         "Error by the receiver's clock, which ticks every {} (of a capacity and of 1 / c_n, as a share; \
          'evenly':\nin 95 of 100 runs, if gaps fall evenly between ticks and the filter keeps them all)\n{}\n",
         plan.resolution,
-        table.trim_fmt()
+        table.text()
     );
     for warning in &plan.warnings {
         let _ = writeln!(text, "warning: {warning}");
@@ -53,7 +53,7 @@ pub(in crate::verb::plan) fn text(plan: &Plan) -> String {
 /// What is known of a path that was not told.
 fn measured(plan: &Plan, text: &mut String) {
     let Some(known) = &plan.given.measured else { return };
-    let mut table = table(&["measured", "finding", "95 % interval, or why"]);
+    let mut table = Table::new(&["measured", "finding", "95 % interval, or why"]);
     for (name, finding) in [("end link", &known.end_link), ("narrowest link", &known.narrow_link)] {
         let [found, sure] = cells(finding);
         table.add_row([name, &found, &sure]);
@@ -64,11 +64,11 @@ fn measured(plan: &Plan, text: &mut String) {
         Finding::Value { value, .. } => (format!("needs {value:.2}"), &plan.given.name),
     };
     table.add_row(["alpha", &found, why]);
-    let _ = writeln!(text, "{}\n", table.trim_fmt());
+    let _ = writeln!(text, "{}\n", table.text());
 }
 
 fn sizes(plan: &Plan, text: &mut String) {
-    let mut table = table(&["packet", "size", "alpha", "why"]);
+    let mut table = Table::new(&["packet", "size", "alpha", "why"]);
     let heading = plan.heading.to_string();
     table.add_row(["P_h", &heading, "", "the largest that the path carries"]);
     if let Some(trailing) = plan.trailing {
@@ -95,7 +95,7 @@ fn sizes(plan: &Plan, text: &mut String) {
     };
     let everywhere = alpha(ratio::everywhere(&plan.path));
     table.add_row(["P_t", "", &everywhere, "(17) at every node: no dispersion on any link"]);
-    let _ = writeln!(text, "Packet sizes, from preamble to check sequence\n{}\n", table.trim_fmt());
+    let _ = writeln!(text, "Packet sizes, from preamble to check sequence\n{}\n", table.text());
 }
 
 fn dispersion(plan: &Plan, text: &mut String) {
@@ -107,7 +107,7 @@ fn dispersion(plan: &Plan, text: &mut String) {
         .collect();
     let mut all = vec!["link", "capacity", "c_i / c_(i-1)"];
     all.extend(heads.iter().map(String::as_str));
-    let mut table = table(&all);
+    let mut table = Table::new(&all);
     let ratios = ratio::capacities(&plan.path);
     let gaps: Vec<[Vec<LinkGap>; 2]> = plan
         .crossings
@@ -146,12 +146,12 @@ fn dispersion(plan: &Plan, text: &mut String) {
     let _ = writeln!(
         text,
         "Dispersion gap that P_t of {one} / {two} has on each link, beyond the inter-frame gap, by (24)-(29);\n{stars}\n{}\n",
-        table.trim_fmt()
+        table.text()
     );
 }
 
 fn costs(plan: &Plan, text: &mut String) {
-    let mut table = table(&["method", "probes", "packets", "bytes", "time", "rate", "of the end link"]);
+    let mut table = Table::new(&["method", "probes", "packets", "bytes", "time", "rate", "of the end link"]);
     for cost in &plan.costs {
         let effort = &cost.effort;
         let ranged = |one: String, of: &dyn Fn(&Effort) -> String| match &cost.range {
@@ -178,7 +178,7 @@ fn costs(plan: &Plan, text: &mut String) {
         plan.pause,
         salehin2015::Config::default().pause,
         KneeConfig::default().budget,
-        table.trim_fmt()
+        table.text()
     );
 }
 
