@@ -307,6 +307,21 @@ fn gaps_behind_packets_that_are_sent_at_once_tell_though_trains_are_slower_than_
     near(free.estimate().unwrap() / 1e6, 1e5, 1e3);
 }
 
+/// Nor where the sender's own link is that slow, so that a search answers whatever the line says.
+#[test]
+fn nor_does_a_slow_sender_s_search() {
+    let text = "name = 'own'\n[[links]]\nrate = '1 Mb/s'\n[[links]]\nrate = '10 Mb/s'\nqueue = '4 MiB'\n\
+                [[links.cross]]\nkind = 'poisson'\nload = '95 %'\nsize = '1526 B'\n";
+    for seed in 1..=3 {
+        let mut path = SimPath::new(&Scenario::parse("own.toml", text).unwrap(), seed);
+        let mut method = Busy::new(busy::Config { seed, ..Default::default() }, &path.facts());
+        let effort = run(&mut method, &mut path, None, |_| ()).unwrap();
+        assert!(effort.span < Nanos::from_secs(40), "{}", effort.span);
+        let free = method.report().finding(Quantity::AvailableBandwidth);
+        assert!(free.holds(0.5e6) != Some(false), "seed {seed}: {free:?}");
+    }
+}
+
 /// Each train of a search waits until the queue of the last is gone, of which a link that is full to nine tenths sends a tenth in its time.
 #[test]
 fn on_a_slow_and_busy_link_it_takes_no_minute() {

@@ -404,8 +404,11 @@ fn long_batches_of_a_nic_take_no_large_share_of_the_link() {
 /// What bursts do not show is bounded, or told with a warning.
 #[test]
 fn where_the_sender_s_own_link_is_the_narrow_one_nothing_is_far_off_without_a_warning() {
-    let judged = judge("own links", &own_links(), 0..4);
+    let judged = judge("own links", &own_links(), 0..8);
     assert!(judged.worst_unwarned() < 0.25, "{:?}", judged.unwarned);
+    // What cannot be told holds in none.
+    assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
+    assert!(median(&judged.errors).unwrap() < 0.08, "{:?}", judged.errors);
 }
 
 #[test]
@@ -430,7 +433,8 @@ fn where_the_tight_link_is_another_nothing_is_far_off_without_a_warning() {
 fn where_the_tight_link_carries_ten_times_as_much_nothing_is_far_off_without_a_warning() {
     let judged = judge("tight and wide", &tight_and_wide(), 0..4);
     assert!(judged.worst_unwarned() < 0.25, "{:?}", judged.unwarned);
-    assert!(median(&judged.errors).unwrap() < 0.15, "{:?}", judged.errors);
+    assert!(median(&judged.errors).unwrap() < 0.08, "{:?}", judged.errors);
+    assert!(judged.held * 4 >= judged.runs * 3, "{} of {}", judged.held, judged.runs);
 }
 
 /// Bursts on another link leave little but bounds: these hold.

@@ -328,7 +328,7 @@ impl Bucket {
         self.lossy
     }
 
-    /// Parts of the first long train, one after another: none where it fell or lost packets.
+    /// Parts of the first long train, one after another: none where it fell or lost a tenth of its packets.
     pub(crate) fn parts(&self) -> &[Sample] {
         if self.lossy { &[] } else { &self.parts }
     }

@@ -48,7 +48,8 @@ impl Program {
         let (output, complaints) =
             (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
         static STARTED: AtomicU64 = AtomicU64::new(0);
-        let mark = format!("{}.{}", std::process::id(), STARTED.fetch_add(1, Ordering::Relaxed));
+        // By the folder too, for another space of processes has the same numbers.
+        let mark = format!("{}.{}", folder.display(), STARTED.fetch_add(1, Ordering::Relaxed));
         let mut command = Command::new(&name);
         command
             .args(&words[1..])

@@ -21,7 +21,7 @@ const BEYOND: f64 = 2.0;
 /// Trains at 1.1 times what three links carry that are loaded alike, each by rho, show a load of 1.1^2 rho: so much more than each has.
 const ALIKE: f64 = 0.21;
 
-/// Why a search followed there.
+/// Why a search follows where bursts are a slow sender's.
 const BLIND: &str =
     "the sender, or its own link, makes bursts so slowly that they do not show what the tight link carries";
 
@@ -86,7 +86,7 @@ impl Busy {
             let mut bound = self.samples.at_least().unwrap_or(0.0);
             if self.waits() {
                 // Another link is loaded, and if it carries much more it holds trains up by less than they can show.
-                bound = bound.min(self.samples.idle_share() / self.samples.pace().unwrap_or(f64::INFINITY));
+                bound = bound.min(self.idle());
             }
             let bound = rate(bound);
             return report
@@ -98,6 +98,12 @@ impl Busy {
             return report
                 .with(Quantity::AvailableBandwidth, Finding::unmeasurable(why))
                 .limited(Limit::Unstable, why);
+        }
+        if self.is_cut_short {
+            report.warnings.push(format!(
+                "it took {} by then, and not all was asked that would show another loaded link, or tell more closely what is free",
+                self.sending.span
+            ));
         }
         let Some(line) = self.samples.line() else {
             return match self.searched(None) {
@@ -112,12 +118,6 @@ impl Busy {
             };
         };
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
-        if self.is_cut_short {
-            report.warnings.push(format!(
-                "it took {} by then, and not all was asked that would show another loaded link, or tell more closely what is free",
-                self.sending.span
-            ));
-        }
         // On a link that is loaded its queue may be what drops them, and those that came through tell of it all the same.
         if self.is_lossy() && line.share.high < IDLE {
             let why = "a quarter of the trains or more lost packets, at no steady rate, though those that came through met next to nothing: what drops them is not known";
@@ -163,7 +163,7 @@ impl Busy {
                 "packets of bursts come nearer to each other than one link lets them: another is loaded as well, or stamps are off",
             ));
         }
-        if self.samples.are_senders() {
+        if self.samples.are_senders() || self.samples.are_blind() {
             report.warnings.push(String::from(
                 "bursts came as far apart as they were sent: the sender, or its own link, sets the pace, and if what holds trains up is a faster link \
                  behind it, less is free",
@@ -197,8 +197,10 @@ impl Busy {
         };
         let (carries, mut free) = (line.carries(self.resolution), line.left(self.resolution));
         if self.is_senders(free.high) {
+            // Without a search: of another link the line says nothing.
+            let bound = rate(free.low.min(self.idle()));
             return report
-                .with(Quantity::AvailableBandwidth, Finding::at_least(rate(free.low), Unit::Bps, AS_FAST))
+                .with(Quantity::AvailableBandwidth, Finding::at_least(bound, Unit::Bps, AS_FAST))
                 .limited(Limit::SenderLimited, AS_FAST);
         }
         if self.samples.batch.is_some() && line.share.high > IDLE {
@@ -267,7 +269,7 @@ impl Busy {
         bucket.told(report, &line, self.sending.size, self.resolution)
     }
 
-    /// What a search found that followed because of that.
+    /// The answer of a search that found this range, and why it followed.
     fn by_search(&self, mut report: Report, range: Finding, why: &str) -> Report {
         let span = self.sending.span.as_f64();
         report = report.with(Quantity::AveragingTime, Finding::nanos(span, span, span));
@@ -280,6 +282,11 @@ impl Busy {
         report
             .with(Quantity::AvailableBandwidth, range)
             .limited(Limit::Link, "trains faster than that are held up")
+    }
+
+    /// What is free at the least, packets of ours a nanosecond, whichever links are loaded: in so much of the time nothing waits.
+    fn idle(&self) -> f64 {
+        self.samples.idle_share() / self.samples.pace().unwrap_or(f64::INFINITY)
     }
 
     /// Whether so much, packets of ours a nanosecond, is about as much as a slow sender makes.
@@ -315,9 +322,11 @@ impl Busy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::belief::Belief;
     use super::super::made::{OWN, seen};
     use super::*;
     use crate::Method;
+    use crate::stats::Estimate;
     use crate::stream::sample::Sample;
 
     #[test]
@@ -338,6 +347,24 @@ mod tests {
         // The sender's packets leave every 12 us.
         assert_eq!(untold(|_| 12e3), Limit::HostLimited);
         assert_eq!(untold(|number| 12e3 * (1 + number % 3) as f64), Limit::Unstable);
+    }
+
+    #[test]
+    fn a_search_behind_a_slow_sender_tells_a_range_or_what_it_passes_at_least() {
+        let told = |value: f64, low: f64, high: f64| {
+            // The sender's packets leave every 12 us.
+            let mut busy = seen(|_| 12.1e3, 0.3, 40e3);
+            let free = Estimate { value, low, high };
+            busy.trial.told = Some(Belief { free, carries: Estimate { value: 1.0, low: 1.0, high: 1.0 } });
+            busy.report()
+        };
+        let ranged = told(0.5, 0.4, 0.6);
+        assert!(ranged.finding(Quantity::AvailableBandwidth).estimate().is_some(), "{ranged:?}");
+        assert!(ranged.warnings.iter().any(|warning| warning.contains("the sender")), "{ranged:?}");
+        let passed = told(0.99, 0.9, 1.05);
+        let finding = passed.finding(Quantity::AvailableBandwidth);
+        assert!(matches!(finding, Finding::Bound { side: Side::Lower, .. }), "{passed:?}");
+        assert_eq!(passed.verdict.map(|verdict| verdict.limit), Some(Limit::SenderLimited));
     }
 
     #[test]

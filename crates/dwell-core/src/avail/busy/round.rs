@@ -91,7 +91,8 @@ pub(super) enum Round {
 impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
-        if self.sending.span >= LONGEST_OF_ALL && self.samples.line().is_some() {
+        let is_known = self.samples.line().is_some() || self.trial.told.is_some();
+        if self.sending.span >= LONGEST_OF_ALL && is_known {
             // What would have been asked counts as sent, so another is asked for it.
             self.is_cut_short = self.clone().course().1.is_some();
             return (Round::Over, None);
@@ -370,6 +371,7 @@ impl Busy {
     fn search(&mut self) -> (Round, Option<Vec<Departure>>) {
         let Some(pace) = self.samples.fastest() else { return (Round::Over, None) };
         let narrow_free = self.samples.line().map_or(0.0, |line| line.free.low);
+        // The plain mean: a search allows for a wait that is off by twice and more.
         let Some(rate) =
             self.trial.next(waits(&self.samples.firsts).and_then(|waits| mean(&waits)), pace, narrow_free)
         else {

@@ -13,8 +13,8 @@ const NEAR: f64 = 0.01;
 /// Gaps below it are not looked at: fewer than this many say nothing.
 const ENOUGH: usize = 10;
 
-/// Those of a link are no further apart than all are at the mean, give or take so much, but where first packets waited: fewer than one in so
-/// many that lie together above that do so by chance.
+/// Of a link's own gaps few are shorter than L / C by so much. Where more than one in so many are, and fewer than one in so many lie
+/// together, these do so by chance: behind a wide link gaps differ by whole packets of others.
 const CHANCE: f64 = 0.05;
 const MANY: usize = 4;
 
@@ -101,8 +101,7 @@ pub(super) fn beyond_hosts(gap: f64) -> f64 {
 /// that, and it is no more than a tenth above the smallest (else several links are loaded), those are the link's. `None` where they
 /// crowd nowhere.
 pub(super) fn unparted(gaps: &[f64], least: f64) -> Option<Known> {
-    let mean = mean(gaps)?;
-    let inside = LEAST * mean;
+    let inside = LEAST * mean(gaps)?;
     if gaps.len() < ENOUGH || batch(gaps).is_some() {
         return None;
     }

@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 use std::ops::ControlFlow;
 
 /// Two records of one connection begin no farther apart than this, where their clocks agree: who opens one sends its last SYN
-/// 63 s after its first (Linux), and a minute is left to clocks. Sooner its ports are not free again: TIME-WAIT takes as long.
+/// 63 s after its first (Linux), and a minute is left to clocks. What has the same ports and numbers sooner is taken for the same connection.
 pub const TOGETHER: Nanos = Nanos::from_secs(120);
 
 /// So many connections wait at most until it is known how far clocks are apart.
