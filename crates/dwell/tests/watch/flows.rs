@@ -1,6 +1,6 @@
 //! Flows: what is sent, and what those read that know them.
 
-use crate::frames::{START, datagram, established, exchange, over_v6, some, write, write_bytes};
+use crate::frames::{Frame, START, datagram, established, exchange, over_v6, some, write, write_bytes};
 use crate::{dwell, folder, text};
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,6 +54,19 @@ fn ipfix_has_the_delays_of_exact_halves_alone() {
     assert_eq!([word(30), word(34), word(38), word(42)], [0, 5_000, 0, 10_000]);
     assert_eq!(&record[46..51], b"\x04edge");
     assert!(record.len() < 54, "one record, padded to a word");
+}
+
+#[test]
+fn a_half_of_less_than_half_a_microsecond_is_not_told_as_none() {
+    let here = folder();
+    let at = [0, 400, 2_800];
+    let frames: Vec<_> =
+        established(1_000, 0).into_iter().zip(at).map(|(one, at)| Frame { at, ..one }).collect();
+    write(&here.path().join("a.pcap"), &frames);
+    let all = messages(here.path(), "--ipfix", &[]);
+    let record = &all[1][20..];
+    let word = |at: usize| u32::from_be_bytes(record[at..at + 4].try_into().expect("four"));
+    assert_eq!([word(30), word(34), word(38), word(42)], [0, 2, 0, 1]);
 }
 
 #[test]

@@ -181,7 +181,8 @@ impl Exporter {
             held.push(CONTROL_BITS);
         }
         for span in spans {
-            let micros = (span.0.max(0) as u64 + 500) / 1_000;
+            // To a collector none is unknown.
+            let micros = ((span.0.max(0) as u64 + 500) / 1_000).max(1);
             held.extend(((micros / 1_000_000) as u32).to_be_bytes());
             held.extend(((micros % 1_000_000) as u32).to_be_bytes());
         }
