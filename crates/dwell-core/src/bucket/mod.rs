@@ -139,8 +139,10 @@ pub(crate) struct Bucket {
     lossy: bool,
     /// Others send bursts, which make trains fall as well, until they are over.
     bursts: bool,
-    /// Parts of the first long train, where it did not fall.
+    /// Parts of the long trains that did not fall.
     parts: Vec<Sample>,
+    /// Another one as long as the first, whether that fell or not.
+    again: bool,
 }
 
 impl Bucket {
@@ -163,6 +165,7 @@ impl Bucket {
             cleared: false,
             bursts: false,
             parts: Vec::new(),
+            again: false,
         }
     }
 
@@ -193,9 +196,7 @@ impl Bucket {
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
             let shallow = || policed(passed).or_else(|| self.throttled(passed));
             let Some(fall) = shallow().or_else(|| fall(passed)) else {
-                if self.sent == 1 {
-                    self.parts = parts(passed);
-                }
+                self.parts.extend(parts(passed));
                 let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);
                 return;
@@ -328,9 +329,15 @@ impl Bucket {
         self.lossy
     }
 
-    /// Parts of the first long train, one after another: none where it fell or lost a tenth of its packets.
+    /// Parts of the long trains that did not fall, one after another: none where one lost a tenth of its packets.
     pub(crate) fn parts(&self) -> &[Sample] {
         if self.lossy { &[] } else { &self.parts }
+    }
+
+    /// What the first train says is not enough: another follows that is as long. Tells whether it is the next.
+    pub(crate) fn again(&mut self) -> bool {
+        self.again = self.sent < ALIKE;
+        self.again
     }
 
     /// Whether any train fell.
@@ -401,6 +408,7 @@ impl Bucket {
         let emptied = |most: f64, more: usize| most.ceil() as usize + more;
         match (self.sent, self.falls.len()) {
             (0, _) => Some(self.packets),
+            (1, _) if self.again => Some(self.packets),
             // Few of them pass a policer.
             (1, 1) if self.falls[0].drops || self.bursts => Some(self.packets),
             (1, 1) => Some(emptied(PLACE * most?, BEHIND).min(self.packets)),

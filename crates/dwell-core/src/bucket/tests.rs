@@ -151,6 +151,7 @@ fn what_falls_once_is_no_bucket() {
     };
     let passed = told(0.9);
     assert_eq!((passed.sent, passed.fallen(), passed.doubt()), (2, None, None));
+    assert_eq!(passed.parts().len(), PARTS);
     // The second was held up as well, but otherwise.
     let held = told(1.6);
     assert_eq!((held.sent, held.fallen()), (2, None));

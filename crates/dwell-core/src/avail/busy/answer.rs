@@ -174,7 +174,7 @@ impl Busy {
                 "trains differ by more than single packets of others explain: traffic comes in bursts, or another link is loaded as well",
             ));
         }
-        if self.held_up() == Some(Verdict::Grey) {
+        if self.held_up().is_some_and(|verdict| verdict != Verdict::Below) {
             report.warnings.push(String::from(
                 "a long train at what seems free may have been held up throughout, as a link makes it that carries much more and has less free",
             ));

@@ -207,8 +207,11 @@ impl Busy {
                 },
                 None => end,
             },
-            Round::Bucket if self.is_held_up() => self.search(),
-            Round::Bucket => self.emptied(LEAST_PAUSE),
+            Round::Bucket => match self.held_up() {
+                Some(Verdict::Above) => self.search(),
+                Some(Verdict::Grey) if !self.bucket.as_mut().is_some_and(Bucket::again) => self.search(),
+                _ => self.emptied(LEAST_PAUSE),
+            },
             Round::Over => end,
         }
     }
@@ -389,19 +392,23 @@ impl Busy {
 mod tests {
     use super::super::made::{OWN, seen};
     use super::*;
+    use crate::method::Method as _;
     use crate::stream::Passed;
+
+    fn long(later: impl Fn(usize) -> f64) -> Vec<Passed> {
+        let passed = |number: usize| {
+            let sent = OWN / 0.65 * number as f64;
+            Passed { number, sent, came: sent + later(number) }
+        };
+        (0..801).map(passed).collect()
+    }
 
     /// What the line says is free is 0.7 of the link.
     fn after_long_train(later: impl Fn(usize) -> f64) -> Busy {
         let mut busy = seen(|_| OWN, 0.3, 40e3);
-        let gap = OWN / 0.65;
-        let mut bucket = Bucket::new(At::Free, gap, 801);
+        let mut bucket = Bucket::new(At::Free, OWN / 0.65, 801);
         bucket.next(busy.sending.size).unwrap();
-        let passed = |number: usize| {
-            let sent = gap * number as f64;
-            Passed { number, sent, came: sent + later(number) }
-        };
-        bucket.see(&(0..801).map(passed).collect::<Vec<_>>());
+        bucket.see(&long(later));
         (busy.bucket, busy.round) = (Some(bucket), Round::Bucket);
         busy
     }
@@ -417,6 +424,40 @@ mod tests {
         assert!(!searched(|number| OWN * (number % 3) as f64));
         // A burst of others holds up its end.
         assert!(!searched(|number| 0.4 * OWN * number.saturating_sub(700) as f64));
+    }
+
+    #[test]
+    fn where_no_search_tells_more_a_long_train_that_was_held_up_is_a_warning() {
+        let warned = |later: fn(usize) -> f64| {
+            let report = after_long_train(later).report();
+            report.warnings.iter().any(|warning| warning.contains("held up throughout"))
+        };
+        assert!(warned(in_doubt) && warned(|number| 0.05 * OWN * number as f64));
+        assert!(!warned(|_| 0.0));
+    }
+
+    /// Now more, now less: it may be held up throughout, or not.
+    fn in_doubt(number: usize) -> f64 {
+        let (whole, rest) = (number / 200, (number % 200) as f64);
+        OWN / 0.65 * (4.0 * whole as f64 + 0.05 * rest.min(100.0) - 0.01 * (rest - 100.0).max(0.0))
+    }
+
+    #[test]
+    fn a_long_train_that_leaves_doubt_is_followed_by_another_and_both_tell() {
+        let after_both = |second: fn(usize) -> f64| {
+            let mut busy = after_long_train(in_doubt);
+            assert_eq!(busy.held_up(), Some(Verdict::Grey));
+            let (round, trains) = busy.after();
+            let train = &trains.unwrap()[0].train;
+            assert!(round == Round::Bucket && !busy.trial.searching && train.packets.len() == 801);
+            busy.bucket.as_mut().unwrap().see(&long(second));
+            busy.after();
+            busy.trial.searching
+        };
+        assert!(after_both(|number| 0.05 * OWN * number as f64));
+        assert!(!after_both(|number| -0.01 * OWN * number as f64));
+        // Nor is it told for free what both leave in doubt.
+        assert!(after_both(in_doubt));
     }
 
     #[test]
