@@ -576,6 +576,7 @@ fn all_behind_buckets() {
 #[test]
 #[ignore = "figures of the book"]
 fn all_but_one_link_by_other_seeds() {
+    let mut all = Judged::default();
     for (group, cases) in [
         ("BURSTS", in_bursts()),
         ("BURSTS OF THE JUDGE", in_bursts_of_the_judge()),
@@ -589,6 +590,7 @@ fn all_but_one_link_by_other_seeds() {
         ("LATE SENDERS", late_senders(&[0, 10, 30, 50, 70, 90])),
         ("BUCKETS", behind_buckets()),
     ] {
-        judge(&format!("{group}, OTHER SEEDS"), &cases, 30_000..30_020);
+        all.add(judge(&format!("{group}, OTHER SEEDS"), &cases, 30_000..30_020));
     }
+    all.print("ALL OF THESE");
 }
