@@ -257,6 +257,8 @@ struct Judged {
     bounds: usize,
     /// Of those "at least", as shares of the narrow link.
     lower: Vec<f64>,
+    /// Upper ends of the ranges of values, as shares of the narrow link.
+    upper: Vec<f64>,
     /// Runs that told the tight link's capacity, and those of which that interval holds.
     carries: usize,
     carried: usize,
@@ -302,6 +304,9 @@ impl Case {
             one.carried += usize::from(carries.holds(alone) == Some(true));
             assert!(free <= high, "{}: {free} of {high} free", self.name);
         }
+        if let Finding::Value { high, .. } = finding {
+            one.upper.push(high / 1e6 / self.narrow);
+        }
         one.packets.push(effort.packets as f64);
         one.seconds.push(effort.span.as_f64() / 1e9);
         let Some(found) = finding.estimate() else {
@@ -330,6 +335,7 @@ impl Judged {
         self.held += other.held;
         self.bounds += other.bounds;
         self.lower.extend(other.lower);
+        self.upper.extend(other.upper);
         self.carries += other.carries;
         self.carried += other.carried;
     }
@@ -384,6 +390,9 @@ fn behind_nics_several_loaded_links_are_told_with_a_warning() {
     assert!(judged.unwarned.len() * 10 <= judged.runs, "{:?}", judged.unwarned);
     assert!(quantile(&judged.errors, 0.95).unwrap() < 0.25);
     assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
+    assert!(judged.upper.iter().all(|upper| *upper < 1.25), "{:?}", judged.upper);
+    // Trains show what comes through all of them, not what one carries.
+    assert!(judged.carries * 4 <= judged.runs, "{} of {}", judged.carries, judged.runs);
 }
 
 /// Trains as long as six batches would be a third of what the link carries in that time.

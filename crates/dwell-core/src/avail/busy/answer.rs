@@ -18,6 +18,13 @@ const UNALIKE: f64 = 0.04;
 /// A link that seems to carry so many times what bursts were sent at was not seen: nothing shows what it could carry.
 const BEYOND: f64 = 2.0;
 
+/// Three such links, of C each, let a burst through at C / (1 + 2 rho) and have C (1 - rho) free: so many times that at most, where rho is a
+/// quarter. Of several bursts and trains at the pace the fastest was held up no more than that by chance.
+const THROUGH: f64 = 1.125;
+
+/// What may as well carry so many times as much has no figure.
+const OPEN: f64 = 2.0;
+
 /// Trains at 1.1 times what three links carry that are loaded alike, each by rho, show a load of 1.1^2 rho: so much more than each has.
 const ALIKE: f64 = 0.21;
 
@@ -195,7 +202,7 @@ impl Busy {
             );
             (Limit::Link, why)
         };
-        let (carries, mut free) = (line.carries(self.resolution), line.left(self.resolution));
+        let (mut carries, mut free) = (line.carries(self.resolution), line.left(self.resolution));
         if self.is_senders(free.high) {
             // Without a search: of another link the line says nothing.
             let bound = rate(free.low.min(self.idle()));
@@ -208,7 +215,10 @@ impl Busy {
                 "the receiver gathers packets, which hides whether several links are loaded: if they are, more is free than one alone would have",
             ));
             // What is not free is at most what a link may carry that these trains leave open, less what is.
-            free.high = (free.high + ALIKE * (carries.high - free.value)).min(carries.high);
+            let most = self.samples.quickest().map_or(carries.high, |gap| carries.high.min(THROUGH / gap));
+            free.high = free.high.max((free.high + ALIKE * (carries.high - free.value)).min(most));
+            // Each of three carries more than what comes through all of them.
+            carries.high *= 1.0 + 2.0 * line.share.high.min(1.0) / (1.0 + ALIKE);
         }
         report
             .limited(limit, why)
@@ -218,7 +228,12 @@ impl Busy {
             )
             .with(
                 Quantity::TightLinkCapacity,
-                Finding::value(rate(carries.value), rate(carries.low), rate(carries.high), Unit::Bps),
+                if carries.high > OPEN * carries.low {
+                    let why = "trains leave open how much of the link's time a packet of theirs takes, and how much those of others";
+                    Finding::at_least(rate(carries.low), Unit::Bps, why)
+                } else {
+                    Finding::value(rate(carries.value), rate(carries.low), rate(carries.high), Unit::Bps)
+                },
             )
     }
 

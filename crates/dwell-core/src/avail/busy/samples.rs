@@ -242,6 +242,11 @@ impl Samples {
         median(&came)
     }
 
+    /// How far apart packets came of the burst or train at the pace that came fastest.
+    pub(super) fn quickest(&self) -> Option<f64> {
+        self.bursts.iter().chain(&self.full).map(|train| train.output).reduce(f64::min)
+    }
+
     /// rho, as far as the samples and what is known of L / C tell; half before there are any.
     pub(super) fn share(&self) -> f64 {
         let Some(own) = self.pace() else { return UNKNOWN };
