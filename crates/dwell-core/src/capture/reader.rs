@@ -86,15 +86,15 @@ impl<S: Source> Reader<S> {
     #[inline]
     pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<(), ReadError> {
         while self.advance()?.is_some() {
-            let (from, bytes) = (&self.from, self.from.window());
-            let pcap = if let Format::Pcap(pcap) = &self.format { Some(*pcap) } else { None };
-            let (mut packet, mut rest, mut whole) = (self.packet(), &bytes[self.start..], self.whole);
+            seldom(take, self.packet());
+            let Format::Pcap(pcap) = self.format else { continue };
             // Of most captures: while packets are there whole, nothing changes but where the next one is.
-            loop {
+            let bytes = self.from.window();
+            let (mut rest, mut whole) = (&bytes[self.start..], self.whole);
+            while let Some((packet, behind)) = pcap.packet(rest) {
+                self.from.foresee(rest);
                 take(packet);
-                let Some((next, behind)) = pcap.and_then(|pcap| pcap.packet(rest)) else { break };
-                from.foresee(rest);
-                (packet, rest) = (next, behind);
+                rest = behind;
                 whole += 1;
             }
             (self.start, self.whole) = (bytes.len() - rest.len(), whole);
@@ -226,6 +226,12 @@ impl<S: Source> Reader<S> {
             _ => ReadError::Damaged { whole: self.whole },
         }
     }
+}
+
+/// Calls `take` with a packet of which nothing is known, apart from those of which more is.
+#[inline(never)]
+fn seldom(take: &mut impl FnMut(Captured<'_>), packet: Captured<'_>) {
+    take(packet);
 }
 
 /// Whether a source failed as one does that unpacks what is cut off or damaged: what came before it is good.
