@@ -119,6 +119,10 @@ pub(crate) fn line(full: &[Sample], near: &[Sample], known: Option<Known>) -> Op
 /// The variance of what comes between two packets grows with the time between them, and the mean of n gaps has an nth
 /// of it: the weight of a sample is gaps / input.
 fn fitted(samples: &[Sample], known: Option<Known>) -> Option<Line> {
+    // One by itself does not show how far it may be off.
+    if samples.len() < 2 {
+        return None;
+    }
     let noise = residual(samples, known)?;
     let fit = |samples: &[Sample]| {
         let (own, share) = solve(samples, known, noise)?;
@@ -219,6 +223,14 @@ mod tests {
             .map(|number| Passed { number, sent: input * number as f64, came: came(number) - came(0) })
             .collect();
         Sample::of(&passed, &vec![true; packets - 1]).unwrap()
+    }
+
+    #[test]
+    fn one_train_makes_no_line_whatever_is_known() {
+        let known = Some((1e5, 10.0));
+        assert_eq!(line(&samples(1e5, 0.5, &[1e5]), &[], known), None);
+        assert_eq!(line(&[], &samples(1e5, 0.5, &[1.2e5]), known), None);
+        assert!(line(&[], &samples(1e5, 0.5, &[1.2e5; 2]), known).is_some());
     }
 
     proptest! {
