@@ -75,9 +75,11 @@ impl Knee {
             Regimes::Both(found) => {
                 let stage = found.stage;
                 let lower = "PPT_h = K + A, and the kernel stage K cannot be seen from afar";
+                // No packet is through before it comes.
+                let heading = stage.low.max(0.0);
                 let trailing = found.differential.map(|d| (stage.low + d.low).max(0.0));
                 let report = report
-                    .with(Quantity::PptHeading, Finding::at_least(stage.low, Unit::Ns, lower))
+                    .with(Quantity::PptHeading, Finding::at_least(heading, Unit::Ns, lower))
                     .with(Quantity::ServiceTime, nanos(found.service))
                     .with(
                         Quantity::PptTrailing,

@@ -16,6 +16,7 @@ use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Build a testbed from a scenario file, on this machine's own kernel
@@ -188,7 +189,7 @@ fn up(file: &Path, output: &Output) -> Result<()> {
             "carriage": lab.carriage(),
         }))?;
     } else {
-        let mut text = built(&scenario, lab.carriage());
+        let mut text = built(&scenario, lab.carriage(), lab.agent_address());
         for (role, place) in &namespaces {
             let _ = writeln!(text, "  {role}: nsenter --net={place}");
         }
@@ -200,8 +201,9 @@ fn up(file: &Path, output: &Output) -> Result<()> {
 }
 
 /// What was built, and what of a scenario was not, as lines.
-fn built(scenario: &Scenario, carriage: Carriage) -> String {
-    let mut text = format!("{} is up, on {carriage}; interrupt to end it\n", scenario.name);
+fn built(scenario: &Scenario, carriage: Carriage, agent: IpAddr) -> String {
+    let mut text =
+        format!("{} is up, on {carriage}, its agent at {agent}; interrupt to end it\n", scenario.name);
     let links = scenario.links.len();
     if carriage == Carriage::Bridge && links > 1 {
         let _ = writeln!(
@@ -238,11 +240,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lab_without_the_routers_of_its_scenario_says_so() {
+    fn a_lab_says_where_its_agent_is_and_which_routers_are_not_there() {
         let told = |file: &str| {
             let scenario = load(&Path::new("../../scenarios").join(file)).expect("a scenario");
-            built(&scenario, Carriage::of(&scenario))
+            built(&scenario, Carriage::of(&scenario), IpAddr::from([192, 0, 2, 7]))
         };
+        assert!(told("lan-100m.toml").contains("its agent at 192.0.2.7"));
         let routers = told("routers-3.toml");
         assert!(
             routers.contains("its 4 links shape nothing") && routers.contains("no router is there"),
