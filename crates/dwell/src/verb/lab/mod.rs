@@ -11,7 +11,7 @@ use crate::screen::{print, print_json, print_text};
 use crate::target::{Bed, Load, allow_labs, load};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
-use dwell_lab::{Carriage, Case, Lab, LabOptions, Situation};
+use dwell_lab::{Carriage, Case, Lab, LabError, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
@@ -67,8 +67,8 @@ enum What {
     },
     /// Make a situation in which a host keeps its packets waiting, and show what `dwell local` says of it
     ///
-    /// A program of the source sends UDP packets, for 3 s at most; a program of the destination, which knows nothing of Dwell,
-    /// reads them; the destination is watched, for 2 s unless --seconds says otherwise. The options are those of `dwell local`. Needs root.
+    /// A program of the source sends UDP packets; a program of the destination, which knows nothing of Dwell, reads them;
+    /// the destination is watched, for 2 s unless --seconds says otherwise. The options are those of `dwell local`. Needs root.
     #[command(after_help = cases())]
     Case {
         /// Which
@@ -148,11 +148,17 @@ fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
     Ok((lab, scenario))
 }
 
-/// How long a case is watched: until shortly before its traffic ends.
+/// How long a case is watched, where nothing else is said.
 const WATCHED: f64 = 2.0;
 
 fn watch_case(case: Case, local: LocalArgs, output: &Output) -> Result<()> {
-    let mut situation = Situation::up(case)?;
+    let mut situation = Situation::up(case).map_err(|error| match error {
+        // A user's own namespaces, as other labs have them, would not do.
+        LabError::Refused { reason } => {
+            anyhow!("a case takes root, for what this machine's kernel does with packets is watched: {reason}")
+        }
+        error => error.into(),
+    })?;
     situation.begin();
     situation.inside(|| local.or(Situation::INTERFACE, WATCHED).run(output))?
 }
