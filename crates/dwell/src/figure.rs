@@ -71,7 +71,8 @@ pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
 
 /// What a run sent, as the beginning of that line.
 pub(crate) fn sent(effort: &Effort) -> String {
-    let lost = if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", grouped(effort.lost)) };
+    let lost =
+        if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", grouped(effort.lost)) };
     format!(
         "{} of {} ({lost}), {}",
         counted(effort.probes, "probe"),

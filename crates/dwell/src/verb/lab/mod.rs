@@ -155,7 +155,9 @@ fn watch_case(case: Case, local: LocalArgs, output: &Output) -> Result<()> {
     let mut situation = Situation::up(case).map_err(|error| match error {
         // A user's own namespaces, as other labs have them, would not do.
         LabError::Refused { reason } => {
-            anyhow!("a case takes root, for what this machine's kernel does with packets is watched: {reason}")
+            anyhow!(
+                "a case takes root, for what this machine's kernel does with packets is watched: {reason}"
+            )
         }
         error => error.into(),
     })?;
