@@ -46,7 +46,7 @@ mod way;
 mod wiring;
 
 pub use answering::AnsweringLabPath;
-pub use case::{Case, Situation, TRAFFIC};
+pub use case::{Case, Situation};
 pub use check::{Delivered, LabCheck, NicCheck, Spread, TrainCheck, Verdict};
 pub use echo_lab::{EchoHeard, EchoLab};
 pub use error::LabError;

@@ -3,7 +3,6 @@
 use ring::rand::SystemRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -38,15 +37,6 @@ impl PublicKey {
     #[must_use]
     pub fn from_spki(bytes: &[u8]) -> Option<Self> {
         Some(Self(bytes.strip_prefix(&SPKI_PREFIX)?.try_into().ok()?))
-    }
-
-    /// The key in short, for the eye: the first half of its SHA-256.
-    #[must_use]
-    pub fn fingerprint(&self) -> String {
-        let digest = Sha256::digest(self.0);
-        let groups: Vec<String> =
-            digest[..16].chunks(2).map(|pair| format!("{:02x}{:02x}", pair[0], pair[1])).collect();
-        groups.join("-")
     }
 }
 
@@ -187,7 +177,7 @@ impl Identity {
     /// nobody ever sees half a key.
     fn create(directory: &Path, path: &Path) -> Result<Self, IdentityError> {
         let identity = Self::generate()?;
-        let temporary = directory.join(format!(".{}.{}", Self::FILE, identity.public.fingerprint()));
+        let temporary = directory.join(format!(".{}.{}", Self::FILE, identity.public));
         let write = || {
             fs::create_dir_all(directory)?;
             let mut file =

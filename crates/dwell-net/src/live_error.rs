@@ -36,8 +36,8 @@ pub enum ConnectError {
     },
     /// The agent has another key than expected.
     #[error(
-        "the agent at {address} has another key than expected: presented {}, expected {}; if that is right, put {presented} into the file of peers",
-        .presented.fingerprint(), fingerprints(.expected)
+        "the agent at {address} has another key than expected: presented {presented}, expected {}; if that is right, put the presented one into the file of peers",
+        keys(.expected)
     )]
     WrongKey {
         /// Where.
@@ -103,8 +103,9 @@ fn hint(source: &ChannelError) -> &'static str {
     }
 }
 
-fn fingerprints(peers: &Peers) -> String {
-    let all: Vec<String> = peers.iter().map(|(key, _)| key.fingerprint()).collect();
+/// As they stand in the file of peers.
+fn keys(peers: &Peers) -> String {
+    let all: Vec<String> = peers.iter().map(|(key, _)| key.to_string()).collect();
     if all.is_empty() { "none (the file of peers is empty)".to_owned() } else { all.join(" or ") }
 }
 

@@ -71,12 +71,10 @@ pub enum ReceptionEvent {
 impl fmt::Display for ReceptionEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Began { peer, from } => write!(f, "{from}: session of {}", peer.fingerprint()),
-            Self::Ended { peer, from, why: None } => {
-                write!(f, "{from}: session of {} ended", peer.fingerprint())
-            }
+            Self::Began { peer, from } => write!(f, "{from}: session of {peer}"),
+            Self::Ended { peer, from, why: None } => write!(f, "{from}: session of {peer} ended"),
             Self::Ended { peer, from, why: Some(why) } => {
-                write!(f, "{from}: session of {} ended: {why}", peer.fingerprint())
+                write!(f, "{from}: session of {peer} ended: {why}")
             }
             Self::PeersUnread { from, why } => write!(f, "{from}: the peers known before are used: {why}"),
             Self::TurnedAway { from, why } => write!(f, "{from}: turned away: {why}"),

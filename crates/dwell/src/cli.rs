@@ -3,7 +3,7 @@
 use crate::failure::bad_argument;
 use crate::output::Output;
 use crate::verb;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use dwell_store::RecordWriter;
 
@@ -67,11 +67,26 @@ fn with_negative_numbers(command: Command) -> Command {
     command.mut_args(allowed).mut_subcommands(with_negative_numbers)
 }
 
+/// Why a command line cannot be understood. How it is written is told ahead, so that the reason is the last line, as that of
+/// every error is.
+fn misuse(error: &clap::Error) -> anyhow::Error {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let said = error.render().to_string();
+    let (reason, usage) = match said.strip_prefix("error: ") {
+        Some(said) => said.split_once("\n\n").unwrap_or((said, "")),
+        None => ("no verb is given", said.as_str()),
+    };
+    eprintln!("{}\n", usage.trim_end());
+    bad_argument(anyhow!("{reason}"))
+}
+
 impl Cli {
-    /// What the command line says; where that cannot be, the process ends with the reason.
-    pub(crate) fn given() -> Self {
-        let matches = with_negative_numbers(Self::command()).get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    /// What the command line says. Where help or the version is asked for, the process ends with that.
+    pub(crate) fn given() -> Result<Self> {
+        let matches = with_negative_numbers(Self::command()).try_get_matches();
+        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|error| misuse(&error))
     }
 
     /// Does what was asked.

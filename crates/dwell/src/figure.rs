@@ -64,15 +64,20 @@ pub(crate) fn cells(finding: &Finding) -> [String; 2] {
 
 /// What a run cost, as a line. Its time is that of the sender: nobody waits for answers in it.
 pub(crate) fn cost(effort: &Effort, end_link: Option<BitRate>) -> String {
-    let lost = if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", effort.lost) };
     let load = end_link.and_then(|link| effort.share_of(link));
     let load = load.map(|load| format!(", {} of the end link", share(load))).unwrap_or_default();
+    format!("{}, {:.1} s of sending{load}", sent(effort), effort.span.as_secs_f64())
+}
+
+/// What a run sent, as the beginning of that line.
+pub(crate) fn sent(effort: &Effort) -> String {
+    let lost =
+        if effort.lost == 0 { "none lost".to_owned() } else { format!("{} lost", grouped(effort.lost)) };
     format!(
-        "{} of {} ({lost}), {}, {:.1} s of sending{load}",
+        "{} of {} ({lost}), {}",
         counted(effort.probes, "probe"),
         counted(effort.packets, "packet"),
-        counted(effort.bytes.0, "byte"),
-        effort.span.as_secs_f64()
+        counted(effort.bytes.0, "byte")
     )
 }
 

@@ -29,5 +29,5 @@ mod world;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::exit_code(cli::Cli::given().run())
+    failure::exit_code(cli::Cli::given().and_then(cli::Cli::run))
 }

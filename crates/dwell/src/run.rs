@@ -19,6 +19,9 @@ use dwell_store::{Ask, Found, Header, Kept, RecordWriter};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+/// The note of a run that was cut short, and says how far it came.
+pub(crate) const CUT_SHORT: &str = "cut_short";
+
 /// A run under way.
 pub(crate) struct Run {
     world: Box<dyn World>,
@@ -272,6 +275,11 @@ impl Finished {
     /// What the whole run cost.
     pub(crate) fn effort(&self) -> Effort {
         self.found.iter().fold(Effort::default(), |sum, found| sum.plus(found.effort))
+    }
+
+    /// Whether the run came to its end: only then it left an account of what it cost.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.circumstances.notes.contains_key(CUT_SHORT)
     }
 
     /// The report of the measurement `stage`.

@@ -438,7 +438,12 @@ fn damaged_records_are_refused_with_their_place() {
     let output = dwell(here.path(), &["replay", "run.dwell", "--partial", "--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
     assert!(document["circumstances"]["notes"]["cut_short"].is_string());
+    // The account of the pauses comes last.
+    assert!(document["seconds"].is_null() && document["load"].is_null(), "{document}");
+    assert!(document["packets"].as_u64() > Some(0), "{document}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("of a run that did not end"));
+    let output = dwell(here.path(), &["replay", "run.dwell", "--partial"]);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("of sending"), "{output:?}");
 
     let text = String::from_utf8(whole).expect("text");
     let altered = text.replacen("\"application\":", "\"application\":1", 40);

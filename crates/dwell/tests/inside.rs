@@ -31,7 +31,10 @@ fn observes() -> bool {
 
 fn watched(case: &str) -> Value {
     // Its packets are far apart: of 25, one that the hypervisor held for milliseconds takes most of the time.
-    let seconds = if case == "sleeping-core" { "2" } else { "0.5" };
+    watched_for(case, if case == "sleeping-core" { "2" } else { "0.5" })
+}
+
+fn watched_for(case: &str, seconds: &str) -> Value {
     let output = dwell().args(["lab", "case", case, "--json", "--seconds", seconds]).output().unwrap();
     assert!(output.status.success(), "{case}: {}", said(&output));
     serde_json::from_slice(&output.stdout).unwrap()
@@ -105,6 +108,9 @@ fn each_case_is_recognised_and_a_healthy_host_is_told_nothing() {
         matches!(kinds, ["sleeping_core" | "busy_core", ..])
             || busy && kinds.is_empty() && nobody_waits(document)
     });
+    // For as long as it is watched packets come, 50 a second here.
+    let document = watched_for("sleeping-core", "5");
+    assert!(document["receive"]["packets"].as_u64() > Some(175), "{}", document["receive"]["packets"]);
 }
 
 /// Runs a line of shell in a network namespace of its own.

@@ -153,7 +153,7 @@ impl Pathneck {
         let heard = self.route.answering().filter(|stop| answered(stop.hop) >= FEWEST).count();
         (heard < 2).then(|| {
             format!(
-                "of {} trains too few were answered whole: {heard} hops told both their ends often enough, and it takes two",
+                "of {} trains too few were answered whole: hops that told both their ends often enough: {heard}, and it takes two",
                 self.sent
             )
         })

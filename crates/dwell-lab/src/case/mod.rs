@@ -7,7 +7,7 @@
 mod programs;
 mod situation;
 
-pub use situation::{Situation, TRAFFIC};
+pub use situation::Situation;
 
 use dwell_core::Nanos;
 use programs::{Reader, Stall};

@@ -63,17 +63,15 @@ impl Reader {
     }
 }
 
-/// Sends a packet `every` so often for `span`, or until `stop`.
+/// Sends a packet `every` so often until `stop`.
 pub(super) fn send(
     socket: &UdpSocket,
     to: SocketAddr,
     every: Nanos,
-    span: Nanos,
     stop: &AtomicBool,
 ) -> Result<(), LabError> {
-    let began = clock::monotonic();
-    let mut due = began;
-    while due < began + span && !stop.load(Ordering::Relaxed) {
+    let mut due = clock::monotonic();
+    while !stop.load(Ordering::Relaxed) {
         clock::wait_until(due);
         socket.send_to(b"a small datagram", to).map_err(LabError::system(format!("send to {to}")))?;
         // Who was kept from running sends no burst to make up for it.

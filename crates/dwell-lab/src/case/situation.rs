@@ -7,16 +7,12 @@ use crate::namespace::{Worker, own_sysfs};
 use crate::placement::{Cores, Role, keep_awake, settle};
 use crate::testbed::Testbed;
 use crate::wiring::{HOST_PORT, Place};
-use dwell_core::Nanos;
 use dwell_net::place;
 use dwell_sim::Scenario;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-
-/// How long packets are sent, at most.
-pub const TRAFFIC: Nanos = Nanos::from_secs(3);
 
 /// Where the reader reads: the discard service.
 const PORT: u16 = 9;
@@ -85,14 +81,14 @@ impl Situation {
             let from = SocketAddr::new(Place::SOURCE.ipv4(), 0);
             let socket = UdpSocket::bind(from).map_err(LabError::system("open the sender's socket"))?;
             match begun.recv() {
-                Ok(()) => send(&socket, to, every, TRAFFIC, &told),
+                Ok(()) => send(&socket, to, every, &told),
                 Err(_) => Ok(()),
             }
         })?);
         Ok(Self { stop, begin: Some(begin), programs, testbed })
     }
 
-    /// Lets packets be sent, from now on for [`TRAFFIC`].
+    /// Lets packets be sent, from now on until this value is dropped.
     pub fn begin(&mut self) {
         let _ = self.begin.take().map(|begin| begin.send(()));
     }

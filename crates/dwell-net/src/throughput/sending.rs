@@ -31,6 +31,8 @@ pub(super) fn send_all(
     let connection = prepare(streams, order)?;
     let progress: Vec<Progress> = streams.iter().map(|_| Progress::default()).collect();
     let stop = AtomicBool::new(false);
+    // The receiver counts from the first byte on, which is sent before whoever watches may have a core.
+    let began = clock::monotonic();
     let samples = std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         for (index, (stream, progress)) in streams.iter().zip(&progress).enumerate() {
@@ -38,7 +40,7 @@ pub(super) fn send_all(
             scope.spawn(move || feed(stream, progress, stop, &tell, index));
         }
         let threads = threads(&told, streams.len());
-        let samples = watch_sending(streams, &progress, &threads, order, channel);
+        let samples = watch_sending(streams, &progress, &threads, order, channel, began);
         stop.store(true, Ordering::Relaxed);
         for stream in streams {
             // One that is closed already is as good.
@@ -102,24 +104,29 @@ fn feed(
     }
 }
 
+/// Whether the receiver cannot have counted for so long by its own clock: that of each host may be slewed by 500 ppm.
+fn is_early(at: Nanos, duration: Nanos) -> bool {
+    at < duration - duration / 1_000
+}
+
 fn watch_sending(
     streams: &[TcpStream],
     progress: &[Progress],
     threads: &[Option<Thread>],
     order: &Order,
     channel: &Channel,
+    began: Nanos,
 ) -> io::Result<Vec<SenderSample>> {
     let (mut samples, mut cores) = (Vec::new(), Cores::default());
     cores.since_before();
     let mut known = vec![Threads::default(); streams.len()];
-    let began = clock::monotonic();
     let (mut moved, mut moved_at) = (0, began);
     let mut next = began;
     let mut pulses = [0; 256];
     loop {
         let at = clock::monotonic() - began;
         let over = progress.iter().any(|one| one.ended.load(Ordering::Relaxed));
-        if over && at < order.duration {
+        if over && is_early(at, order.duration) {
             return Err(io::Error::new(
                 ErrorKind::ConnectionAborted,
                 format!("the receiver closed after {} of {}", seconds(at), seconds(order.duration)),
@@ -192,6 +199,15 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
     use std::time::Duration;
+
+    /// 10 s of a clock that is 100 ppm fast are 9.999 s.
+    #[test]
+    fn a_receiver_whose_clock_is_fast_has_counted_long_enough() {
+        let duration = Nanos::from_secs(10);
+        assert!(!is_early(duration, duration));
+        assert!(!is_early(duration - Nanos::from_millis(1), duration));
+        assert!(is_early(duration - Nanos::from_millis(50), duration));
+    }
 
     #[test]
     fn a_program_that_does_not_read_is_told() {

@@ -36,7 +36,7 @@ impl fmt::Display for WarehouseEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Door(event) => event.fmt(f),
-            Self::Admitted { probe, peer } => write!(f, "probe {probe}: ships as {}", peer.fingerprint()),
+            Self::Admitted { probe, peer } => write!(f, "probe {probe}: ships as {peer}"),
             Self::Absurd { probe, absurd } => {
                 write!(f, "probe {probe}: records that cannot be true, not kept:")?;
                 absurd.iter().try_for_each(|(reason, count)| write!(f, " {count} {reason}"))

@@ -21,7 +21,7 @@ pub(crate) mod serve;
 pub(crate) mod throughput;
 pub(crate) mod watch;
 
-use crate::figure::cost;
+use crate::figure::{cost, sent};
 use crate::output::Output;
 use crate::picture::{Panel, Picture};
 use crate::run::{Finished, Run};
@@ -118,7 +118,7 @@ pub(crate) fn conclude(
         print_json(&document(verb, &finished)?)?;
     } else {
         let mut text = verb.text(&finished, crate::screen::coloured());
-        let _ = writeln!(text, "{}", cost(&finished.effort(), finished.facts.end_link));
+        let _ = writeln!(text, "{}", cost_line(&finished));
         print_text(&text)?;
     }
     if let Some(file) = &output.plot {
@@ -141,6 +141,12 @@ fn answered(verb: &dyn Measuring, finished: &Finished) -> Result<()> {
     bail!("could not measure: {}", why.map_or_else(|| "nothing was asked for".to_owned(), |(_, why)| why))
 }
 
+/// What the run cost. One that was cut short left no account of its pauses.
+fn cost_line(finished: &Finished) -> String {
+    let effort = finished.effort();
+    if finished.is_whole() { cost(&effort, finished.facts.end_link) } else { sent(&effort) }
+}
+
 /// The document of `--json`: what every verb tells, and what this one adds.
 fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
     let effort = finished.effort();
@@ -154,12 +160,13 @@ fn document(verb: &dyn Measuring, finished: &Finished) -> Result<Value> {
     document.insert("packets".into(), json!(effort.packets));
     document.insert("lost".into(), json!(effort.lost));
     document.insert("bytes".into(), json!(effort.bytes));
-    document.insert("seconds".into(), json!(effort.span.as_secs_f64()));
+    document.insert("seconds".into(), json!(finished.is_whole().then(|| effort.span.as_secs_f64())));
     let limit = finished.ask.config.get("max-load").and_then(|share| share.parse::<f64>().ok());
     if let Some(limit) = limit.filter(|_| verb.limits_load()) {
         document.insert("max_load".into(), json!(limit));
     }
-    document.insert("load".into(), json!(finished.facts.end_link.and_then(|link| effort.share_of(link))));
+    let link = finished.facts.end_link.filter(|_| finished.is_whole());
+    document.insert("load".into(), json!(link.and_then(|link| effort.share_of(link))));
     document.insert("circumstances".into(), serde_json::to_value(&finished.circumstances)?);
     Ok(Value::Object(document))
 }
@@ -223,6 +230,6 @@ fn notes(finished: &Finished) -> Vec<String> {
     )];
     notes.extend(host("sender", &here.sender));
     notes.extend(host("receiver", &here.receiver));
-    notes.push(cost(&finished.effort(), finished.facts.end_link));
+    notes.push(cost_line(finished));
     notes
 }

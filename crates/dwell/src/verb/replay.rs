@@ -9,6 +9,7 @@ use super::ppt::{Ppt, PptMethod};
 use super::{Measuring, conclude};
 use crate::failure::{bad_argument, is_misnamed};
 use crate::output::Output;
+use crate::run::CUT_SHORT;
 use crate::world::Replayed;
 use anyhow::{Error, Result, anyhow};
 use clap::{Args, ValueEnum};
@@ -65,7 +66,7 @@ impl ReplayArgs {
                 "{} passages, echoes, pairs, volleys or events of a run that did not end",
                 record.seen()
             );
-            record.header.circumstances.notes.insert("cut_short".to_owned(), note.clone());
+            record.header.circumstances.notes.insert(CUT_SHORT.to_owned(), note.clone());
             eprintln!("dwell: {}: {note}", self.file.display());
         }
         let verb = record.header.ask.verb.clone();

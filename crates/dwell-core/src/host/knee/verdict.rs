@@ -75,9 +75,11 @@ impl Knee {
             Regimes::Both(found) => {
                 let stage = found.stage;
                 let lower = "PPT_h = K + A, and the kernel stage K cannot be seen from afar";
+                // No packet is through before it comes.
+                let heading = stage.low.max(0.0);
                 let trailing = found.differential.map(|d| (stage.low + d.low).max(0.0));
                 let report = report
-                    .with(Quantity::PptHeading, Finding::at_least(stage.low, Unit::Ns, lower))
+                    .with(Quantity::PptHeading, Finding::at_least(heading, Unit::Ns, lower))
                     .with(Quantity::ServiceTime, nanos(found.service))
                     .with(
                         Quantity::PptTrailing,
@@ -201,5 +203,44 @@ impl Knee {
             ));
         }
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::KneeConfig;
+    use crate::host::knee::Break;
+    use crate::train::PathFacts;
+    use crate::unit::Bytes;
+
+    #[test]
+    fn no_packet_is_kept_for_less_than_nothing() {
+        let around = |value: f64| Estimate { value, low: value - 6_000.0, high: value + 6_000.0 };
+        let found = Break {
+            delay: around(1_000.0),
+            stage: around(300.0),
+            stages: vec![300.0],
+            service: around(6_000.0),
+            differential: Some(around(-7_000.0)),
+            late: 0.1,
+            waited: 100,
+            by_program: 50.0,
+        };
+        let regimes = Regimes::Both(Box::new(found));
+        let fit = Fit { skew: None, steps: Vec::new(), used: 300, regimes };
+        let facts = PathFacts {
+            max_size: Bytes(1_526),
+            min_size: Bytes(72),
+            resolution: Nanos(1),
+            end_link: None,
+            narrow_link: None,
+            coalescence: None,
+        };
+        let report = Knee::new(KneeConfig::default(), &facts).application_report(&fit);
+        for quantity in [Quantity::PptHeading, Quantity::PptTrailing] {
+            let told = report.finding(quantity);
+            assert!(matches!(told, Finding::Bound { bound: 0.0, .. }), "{quantity:?}: {told:?}");
+        }
     }
 }

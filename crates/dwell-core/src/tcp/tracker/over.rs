@@ -234,6 +234,15 @@ mod tests {
         }
     }
 
+    /// As the book and the limits have it.
+    #[test]
+    fn it_takes_32_bytes_for_each_and_20_to_find_it() {
+        let over = filled(1 << 17, (1 << 17) + 1, &FlowSeed::random());
+        assert_eq!(over.ended.len(), 1 << 17);
+        let finding = over.sets.len() * (size_of_val(&over.sets[0]) + size_of_val(&over.numbers[0]));
+        assert_eq!((size_of_val(&over.ended[0]), finding >> 17), (32, 20));
+    }
+
     #[test]
     fn all_are_known_while_there_are_few() {
         let seed = FlowSeed::random();

@@ -1,5 +1,6 @@
 //! `dwell lab handshakes`: handshakes of real kernels of which each segment is lost, and what the tracker says of them.
 
+use crate::figure::counted;
 use crate::output::Output;
 use crate::screen::{print_json, print_text};
 use crate::spare::spare;
@@ -151,9 +152,9 @@ fn text(heard: &ForcedHeard, judge: &Judge) -> String {
     }
     let _ = writeln!(
         text,
-        "{} packets passed; {} connections left out, for the hosts' taps do not tell what was answered",
-        heard.passed.len(),
-        heard.doubtful
+        "{} passed; {} left out, for the hosts' taps do not tell what was answered",
+        counted(heard.passed.len() as u64, "packet"),
+        counted(heard.doubtful as u64, "connection")
     );
     for wrong in judge.wrong() {
         let _ = writeln!(text, "wrong: {wrong:?}");

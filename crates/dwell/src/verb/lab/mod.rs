@@ -11,11 +11,12 @@ use crate::screen::{print, print_json, print_text};
 use crate::target::{Bed, Load, allow_labs, load};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
-use dwell_lab::{Carriage, Case, Lab, LabOptions, Situation};
+use dwell_lab::{Carriage, Case, Lab, LabError, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Build a testbed from a scenario file, on this machine's own kernel
@@ -66,8 +67,8 @@ enum What {
     },
     /// Make a situation in which a host keeps its packets waiting, and show what `dwell local` says of it
     ///
-    /// A program of the source sends UDP packets, for 3 s at most; a program of the destination, which knows nothing of Dwell,
-    /// reads them; the destination is watched, for 2 s unless --seconds says otherwise. The options are those of `dwell local`. Needs root.
+    /// A program of the source sends UDP packets; a program of the destination, which knows nothing of Dwell, reads them;
+    /// the destination is watched, for 2 s unless --seconds says otherwise. The options are those of `dwell local`. Needs root.
     #[command(after_help = cases())]
     Case {
         /// Which
@@ -147,11 +148,19 @@ fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
     Ok((lab, scenario))
 }
 
-/// How long a case is watched: until shortly before its traffic ends.
+/// How long a case is watched, where nothing else is said.
 const WATCHED: f64 = 2.0;
 
 fn watch_case(case: Case, local: LocalArgs, output: &Output) -> Result<()> {
-    let mut situation = Situation::up(case)?;
+    let mut situation = Situation::up(case).map_err(|error| match error {
+        // A user's own namespaces, as other labs have them, would not do.
+        LabError::Refused { reason } => {
+            anyhow!(
+                "a case takes root, for what this machine's kernel does with packets is watched: {reason}"
+            )
+        }
+        error => error.into(),
+    })?;
     situation.begin();
     situation.inside(|| local.or(Situation::INTERFACE, WATCHED).run(output))?
 }
@@ -188,7 +197,7 @@ fn up(file: &Path, output: &Output) -> Result<()> {
             "carriage": lab.carriage(),
         }))?;
     } else {
-        let mut text = built(&scenario, lab.carriage());
+        let mut text = built(&scenario, lab.carriage(), lab.agent_address());
         for (role, place) in &namespaces {
             let _ = writeln!(text, "  {role}: nsenter --net={place}");
         }
@@ -200,8 +209,9 @@ fn up(file: &Path, output: &Output) -> Result<()> {
 }
 
 /// What was built, and what of a scenario was not, as lines.
-fn built(scenario: &Scenario, carriage: Carriage) -> String {
-    let mut text = format!("{} is up, on {carriage}; interrupt to end it\n", scenario.name);
+fn built(scenario: &Scenario, carriage: Carriage, agent: IpAddr) -> String {
+    let mut text =
+        format!("{} is up, on {carriage}, its agent at {agent}; interrupt to end it\n", scenario.name);
     let links = scenario.links.len();
     if carriage == Carriage::Bridge && links > 1 {
         let _ = writeln!(
@@ -238,11 +248,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lab_without_the_routers_of_its_scenario_says_so() {
+    fn a_lab_says_where_its_agent_is_and_which_routers_are_not_there() {
         let told = |file: &str| {
             let scenario = load(&Path::new("../../scenarios").join(file)).expect("a scenario");
-            built(&scenario, Carriage::of(&scenario))
+            built(&scenario, Carriage::of(&scenario), IpAddr::from([192, 0, 2, 7]))
         };
+        assert!(told("lan-100m.toml").contains("its agent at 192.0.2.7"));
         let routers = told("routers-3.toml");
         assert!(
             routers.contains("its 4 links shape nothing") && routers.contains("no router is there"),

@@ -1,7 +1,7 @@
 //! What a person reads of `dwell local`.
 
 use super::told::{PERCENTILES, Told, stages};
-use crate::figure::{cells, share};
+use crate::figure::{cells, counted, share};
 use crate::screen::{columns, folded, paint};
 use crate::table::Table;
 use dwell_core::inside::{Distribution, Missing, Point, Settings, Watch, Way, WayTally, grouped, story};
@@ -70,12 +70,12 @@ pub(super) fn way_text(way: Way, seen: &WayTally, colour: bool) -> String {
     rows.add_row(
         [vec!["total".to_owned(), String::new()], figures(seen.total()), vec![" 100%".to_owned()]].concat(),
     );
-    let packets = grouped(seen.total().count());
+    let packets = counted(seen.total().count(), "packet");
     let [difference, why] = cells(&seen.against_stamp());
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
     let check =
         format!("stages' sum less the kernel's own stamp difference, at the median: {difference}{why}");
-    format!("{}: {packets} packets\n{}\n{}", paint(way.name(), 1, colour), rows.text(), wrapped(&check))
+    format!("{}: {packets}\n{}\n{}", paint(way.name(), 1, colour), rows.text(), wrapped(&check))
 }
 
 fn figures(spans: &Distribution) -> Vec<String> {
@@ -135,8 +135,8 @@ pub(super) fn point(point: Point) -> &'static str {
 pub(super) fn lost(told: &Told<'_>) -> String {
     let losses = &told.watched.losses;
     let untold = format!(
-        "not told: {} packets (no room towards Dwell {}, none among those under way {}, unmatched reads {})",
-        grouped(losses.sum()),
+        "not told: {} (no room towards Dwell {}, none among those under way {}, unmatched reads {})",
+        counted(losses.sum(), "packet"),
         losses.buffer_full,
         losses.table_full,
         losses.unmatched
@@ -153,7 +153,7 @@ pub(super) fn lost(told: &Told<'_>) -> String {
     let reasons: Vec<String> =
         by.iter().map(|((way, reason), count)| format!("{} {reason} {count}", way.name())).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-    let drops = format!("dropped by the host: {} packets{reasons}", grouped(dropped.sum()));
+    let drops = format!("dropped by the host: {}{reasons}", counted(dropped.sum(), "packet"));
     let early = told.watched.ended.as_ref().map(|why| format!("ended after {}: {why}", told.watched.span));
     let lines = [Some(untold), skipped, Some(drops), early].into_iter().flatten();
     lines.map(|line| wrapped(&line) + "\n").collect()

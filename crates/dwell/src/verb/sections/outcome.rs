@@ -5,6 +5,7 @@ use super::lines::Lines;
 use super::source::Source;
 use crate::figure::counted;
 use anyhow::Result;
+use dwell_core::inside::grouped;
 use dwell_core::tcp::section::{
     Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
     Votes, split,
@@ -229,7 +230,7 @@ impl Outcome {
         line(format!(
             "{}, {} of them joined by their sequence numbers alone (NAT)",
             counted(self.connections, "connection"),
-            self.nat.joined
+            grouped(self.nat.joined)
         ));
         if self.nat.refused > 0 {
             line(format!(

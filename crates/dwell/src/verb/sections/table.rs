@@ -37,7 +37,7 @@ impl Outcome {
                 .qualities
                 .iter()
                 .filter(|(quality, _)| **quality != SectionQuality::Exact)
-                .map(|(quality, count)| format!("{count} {quality}"))
+                .map(|(quality, count)| format!("{} {quality}", grouped(*count)))
                 .collect();
             if !others.is_empty() {
                 let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));

@@ -3,6 +3,7 @@
 use super::course;
 use super::tcp::effort;
 use super::told::{Told, keys, way};
+use crate::figure::counted;
 use crate::output::Output;
 use crate::picture::Panel;
 use anyhow::Result;
@@ -36,7 +37,8 @@ pub(super) fn tell(measured: &Measured, output: &Output) -> Result<()> {
     let counted = match trials.len() {
         0 => String::new(),
         runs => format!(
-            "\nWith the {runs} short runs that showed how many connections fill the path, from their beginnings on:"
+            "\nWith the {} that showed how many connections fill the path, from the beginning on:",
+            counted(runs as u64, "short run")
         ),
     };
     let line = format!(
