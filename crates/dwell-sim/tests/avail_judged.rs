@@ -245,6 +245,20 @@ fn behind_buckets() -> Vec<Case> {
     cases
 }
 
+/// Shapers that hold 10 packets or 20, alone on links up to ten times as fast. Errors are shares of the bucket's rate.
+fn shallow_buckets() -> Vec<Case> {
+    let case = |(rate, depth, mbps): (f64, u32, f64)| {
+        let (link, fast) = (link(mbps, "", 0, 0), link(1e4, "", 0, 0));
+        let shaper = format!("shaper = {{ rate = '{rate} Mb/s', burst = '{depth} KiB' }}\n");
+        Case::new(
+            format!("shaper of {rate} Mb/s, {depth} KiB, on {mbps} Mb/s"),
+            &format!("{fast}{link}{shaper}{fast}"),
+            rate,
+        )
+    };
+    [(20.0, 16, 100.0), (100.0, 16, 1e3), (100.0, 32, 1e3), (500.0, 16, 1e3)].into_iter().map(case).collect()
+}
+
 /// What became of all runs of a group.
 #[derive(Default)]
 struct Judged {
@@ -467,6 +481,14 @@ fn a_token_bucket_that_passes_all_short_trains_is_told() {
 }
 
 /// With these seeds more is asked before than leaves room for a long train in two seconds.
+/// Their own trains show the search that follows that a bucket empties, on slow links too.
+#[test]
+fn a_token_bucket_that_holds_few_packets_is_told() {
+    let judged = judge("shallow buckets", &shallow_buckets(), 0..4);
+    assert!(judged.held == judged.runs && judged.bounds == 0, "{} of {}", judged.held, judged.runs);
+    assert!(quantile(&judged.errors, 1.0).unwrap() < 0.02, "{:?}", judged.errors);
+}
+
 #[test]
 fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
     let cases = behind_buckets();
@@ -579,6 +601,12 @@ fn all_of_late_senders() {
 #[ignore = "figures of the book"]
 fn all_behind_buckets() {
     judge("BUCKETS", &behind_buckets(), asked());
+}
+
+#[test]
+#[ignore = "figures of the book"]
+fn all_behind_shallow_buckets() {
+    judge("SHALLOW BUCKETS", &shallow_buckets(), asked());
 }
 
 /// By these seeds nothing was chosen.

@@ -98,6 +98,8 @@ pub struct Busy {
     is_cut_short: bool,
     /// Of the long trains at what seems free, where there were any.
     bucket: Option<Bucket>,
+    /// The same while long trains at a search's rate look for a token bucket.
+    aside: Option<Bucket>,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
@@ -128,6 +130,7 @@ impl Busy {
             deep: Deep::default(),
             is_cut_short: false,
             bucket: None,
+            aside: None,
             lost: 0,
             disordered: 0,
             still: 0,

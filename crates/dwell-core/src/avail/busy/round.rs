@@ -6,7 +6,8 @@ use super::strain;
 use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
 use super::waiting::waits;
 use crate::avail::search::Verdict;
-use crate::bucket::{At, Bucket};
+use crate::bucket::fall::Fall;
+use crate::bucket::{At, Bucket, drained};
 use crate::limit::by_size::BySize;
 use crate::report::Vantage;
 use crate::stats::quantile::mean;
@@ -52,6 +53,7 @@ const DEEP: usize = 64;
 /// that, and all is over in so many times what a measurement should take, unless more was asked before.
 const LONG: usize = 96;
 const LONGEST_LONG: usize = 4_096;
+const BEYOND: f64 = 4.0;
 const FILLING: Nanos = Nanos::from_millis(500);
 const LASTING: i64 = 2;
 
@@ -196,7 +198,10 @@ impl Busy {
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
                 _ => end,
             },
-            Round::Test if self.trial.searching => self.search(),
+            Round::Test if self.trial.searching => match self.trial.fell() {
+                Some((rate, fall)) => self.long_of_search(rate, &fall),
+                None => self.search(),
+            },
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
                     Some(false) => self.search(),
@@ -206,6 +211,13 @@ impl Busy {
                     _ => self.test(line.free.low, DOUBTED),
                 },
                 None => end,
+            },
+            Round::Bucket if self.trial.searching => match self.emptied(LEAST_PAUSE) {
+                (Round::Over, _) if self.bucket.as_ref().and_then(Bucket::fallen).is_none() => {
+                    self.bucket = self.aside.take();
+                    self.search()
+                }
+                next => next,
             },
             Round::Bucket => match self.held_up() {
                 Some(Verdict::Above) => self.search(),
@@ -235,6 +247,15 @@ impl Busy {
         let bucket = Bucket::new(At::Free, 1.0 / rate, (room(gone + pause) - sent).min(LONGEST_LONG));
         self.bucket = Some(bucket.among_bursts(self.samples.bursty()));
         self.emptied(pause)
+    }
+
+    /// Long trains at the rate of a search at which its trains fell so, as behind a token bucket: however slow the link is, and several times as
+    /// long as what such a bucket holds.
+    fn long_of_search(&mut self, rate: f64, fall: &Fall) -> (Round, Option<Vec<Departure>>) {
+        let packets = LONG.max((BEYOND * fall.passed) as usize).min(LONGEST_LONG);
+        let bucket = Bucket::new(At::Free, 1.0 / rate, packets).among_bursts(self.samples.bursty());
+        self.aside = self.bucket.replace(bucket);
+        self.emptied(drained(fall, packets))
     }
 
     /// The next train that looks for such a bucket.
