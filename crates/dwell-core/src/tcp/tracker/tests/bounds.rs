@@ -91,11 +91,12 @@ fn what_repeats_a_syn_that_was_forgotten_is_no_first_one() {
         told.into_iter().find(|told| told.ending == Ending::Established).expect("one")
     };
     // It is at hand; it is forgotten, and what the server answers is named, or not. What may have been forgotten with it
-    // leaves open which SYN/ACK the client answered.
+    // leaves open which SYN/ACK the client answered. (17 are forgotten, one of which may look like the SYN/ACK once in 10^8
+    // runs: the keys of the hash are drawn at random. Of 200 it would once in 140.)
     assert_eq!(handshake(false, 0).server_half, one_of(300, second + 300));
     assert_eq!(handshake(false, 20).server_half, one_of(300, second + 300));
-    assert_eq!(halves(&handshake(true, 200)), (exact(300), exact(150), exact(450)));
-    assert_eq!(halves(&handshake(false, 200)), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(halves(&handshake(true, 40)), (exact(300), exact(150), exact(450)));
+    assert_eq!(halves(&handshake(false, 40)), (Half::Unknown, Half::Unknown, Half::Unknown));
 }
 
 #[test]
