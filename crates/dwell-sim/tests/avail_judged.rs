@@ -245,7 +245,7 @@ fn behind_buckets() -> Vec<Case> {
     cases
 }
 
-/// Shapers that hold 10 packets or 20, alone on links up to ten times as fast. Errors are shares of the bucket's rate.
+/// Shapers that hold 10 to 43 packets, alone on links up to a hundred times as fast. Errors are shares of the bucket's rate.
 fn shallow_buckets() -> Vec<Case> {
     let case = |(rate, depth, mbps): (f64, u32, f64)| {
         let (link, fast) = (link(mbps, "", 0, 0), link(1e4, "", 0, 0));
@@ -256,7 +256,26 @@ fn shallow_buckets() -> Vec<Case> {
             rate,
         )
     };
-    [(20.0, 16, 100.0), (100.0, 16, 1e3), (100.0, 32, 1e3), (500.0, 16, 1e3)].into_iter().map(case).collect()
+    [
+        (5.0, 16, 10.0),
+        (10.0, 16, 100.0),
+        (10.0, 32, 100.0),
+        (10.0, 64, 100.0),
+        (20.0, 16, 100.0),
+        (50.0, 16, 100.0),
+        (50.0, 32, 100.0),
+        (10.0, 16, 1e3),
+        (10.0, 64, 1e3),
+        (50.0, 16, 1e3),
+        (100.0, 16, 1e3),
+        (100.0, 32, 1e3),
+        (500.0, 16, 1e3),
+        (100.0, 16, 1e4),
+        (1000.0, 32, 1e4),
+    ]
+    .into_iter()
+    .map(case)
+    .collect()
 }
 
 /// What became of all runs of a group.

@@ -8,11 +8,23 @@ use crate::unit::Bytes;
 /// A rate is taken of so many packets.
 pub(crate) const WINDOW: usize = 4;
 
-/// So many rates at least lie on either side of a fall.
-const BESIDE: usize = 4;
-
 /// gamma: the rates before are so many times those after (Kanuparthy and Dovrolis 2011, section 3.1).
 pub(crate) const GAMMA: f64 = 1.1;
+
+/// How closely a burst is looked at.
+struct Look {
+    /// A rate is taken of so many packets.
+    window: usize,
+    /// So many rates at least lie on either side of a fall.
+    beside: usize,
+    /// The rates before are so many times those after.
+    gamma: f64,
+}
+
+const FAR: Look = Look { window: WINDOW, beside: 4, gamma: GAMMA };
+
+/// What holds so few packets that no such windows lie before the fall is seen by single gaps, which vary more.
+const NEAR: Look = Look { window: 1, beside: 6, gamma: 1.5 };
 
 /// The sender is faster than what arrives if it sends so many times as much.
 pub(crate) const FASTER: f64 = 1.05;
@@ -100,7 +112,14 @@ pub(crate) fn alike(falls: &[Fall], place: f64, rate: f64) -> bool {
 
 /// The fall of the rate within a burst, if there is one that lasts.
 pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
-    policed(passed).or_else(|| slower(passed))
+    policed(passed).or_else(|| slower(passed, &FAR))
+}
+
+/// The same, where it may lie behind few packets: a window that is of both rates would be a large part of those before it.
+pub(crate) fn fall_of_few(passed: &[Passed]) -> Option<Fall> {
+    let most = (FAR.window * (FAR.beside + 1)) as f64;
+    let of_few = || slower(passed, &NEAR).filter(|fall| fall.passed < most);
+    policed(passed).or_else(of_few).or_else(|| slower(passed, &FAR))
 }
 
 /// All pass up to the first loss, and then at regular steps, no later than before: by chance nothing is lost so evenly, and
@@ -170,9 +189,10 @@ fn waited(before: &[Passed], later: &[Passed]) -> Option<f64> {
 
 /// All but a quarter of the windows before it are quicker than all but a quarter of those after it, their medians by a factor
 /// of gamma, and the sender was not slower.
-fn slower(passed: &[Passed]) -> Option<Fall> {
-    let ends: Vec<Passed> = passed.iter().copied().step_by(WINDOW).collect();
-    let windows: Vec<f64> = ends.windows(2).map(|two| (two[1].came - two[0].came) / WINDOW as f64).collect();
+fn slower(passed: &[Passed], look: &Look) -> Option<Fall> {
+    let (window, beside) = (look.window, look.beside);
+    let ends: Vec<Passed> = passed.iter().copied().step_by(window).collect();
+    let windows: Vec<f64> = ends.windows(2).map(|two| (two[1].came - two[0].came) / window as f64).collect();
     let rest = |from: usize| windows[from..].iter().sum::<f64>();
     let count = windows.len();
     // The two levels that leave the least about them.
@@ -180,7 +200,7 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
         let mean = part.iter().sum::<f64>() / part.len() as f64;
         part.iter().map(|window| (window - mean).powi(2)).sum::<f64>()
     };
-    let cut = (BESIDE..count.checked_sub(BESIDE)? + 1).min_by(|a, b| {
+    let cut = (beside..count.checked_sub(beside)? + 1).min_by(|a, b| {
         let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
         about(*a).total_cmp(&about(*b))
     })?;
@@ -191,11 +211,11 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
     // What was lost was sent too.
     let late_sent = (to.sent - from.sent) / (to.number - from.number).max(1) as f64;
     let pushed = late_sent * FASTER < rest(cut) / (count - cut) as f64;
-    let lost = to.number - from.number > WINDOW * (count - cut);
+    let lost = to.number - from.number > window * (count - cut);
     // A shaper whose queue overflows drops as many: those that pass have waited in it.
     let as_before = pace(&ends[cut..])? < pace(&ends[..=cut])? * ALIKE;
     let drops = lost && as_before && waited(&ends[..=cut], &ends[cut..])? < after;
-    if !(apart && before > 0.0 && after > before * GAMMA && pushed) {
+    if !(apart && before > 0.0 && after > before * look.gamma && pushed) {
         return None;
     }
     // Packets that are sent evenly come, of a policer, in windows of one of two lengths, neither of which is its rate.
@@ -208,7 +228,7 @@ fn slower(passed: &[Passed]) -> Option<Fall> {
         }
         // The window in which it fell is of both rates: the lines before and after meet where it did.
         None => {
-            let whole = meeting(&ends, cut, before, after);
+            let whole = meeting(&ends, window, cut, before, after);
             Fall { before, sent: spread_before(passed, whole as usize), after, passed: whole, drops }
         }
     })
@@ -231,12 +251,12 @@ fn pace(passed: &[Passed]) -> Option<f64> {
 }
 
 /// How many packets had passed when the rate fell: where the line of the first windows meets that of the last.
-fn meeting(ends: &[Passed], cut: usize, before: f64, after: f64) -> f64 {
+fn meeting(ends: &[Passed], window: usize, cut: usize, before: f64, after: f64) -> f64 {
     let (first, last) = (ends[0].came, ends[ends.len() - 1].came);
-    let packets = ((ends.len() - 1) * WINDOW) as f64;
+    let packets = ((ends.len() - 1) * window) as f64;
     // first + before * k + after * (packets - k) = last.
     let met = (first + after * packets - last) / (after - before);
-    met.clamp(((cut - 1) * WINDOW) as f64, ((cut + 1) * WINDOW) as f64)
+    met.clamp(((cut - 1) * window) as f64, ((cut + 1) * window) as f64)
 }
 
 #[cfg(test)]
@@ -332,6 +352,20 @@ mod tests {
         };
         assert_eq!(fall(&through(most)), None);
         assert!(fall(&through(0.7 * most)).is_some());
+    }
+
+    #[test]
+    fn a_fall_behind_few_packets_is_seen_by_single_gaps() {
+        let gaps = |few: u32, after: f64| (0..60).map(move |i| if i < few { 12.0 } else { after });
+        let found = fall_of_few(&burst(gaps(10, 240.0), 12.0)).unwrap();
+        assert_eq!((found.before, found.after, found.passed, found.drops), (12.0, 240.0, 10.0, false));
+        let by_windows = fall(&burst(gaps(10, 240.0), 12.0)).unwrap();
+        assert!(by_windows.before > 60.0 && by_windows.passed > 13.0, "{by_windows:?}");
+        // So few may pass sooner by chance.
+        assert_eq!(fall_of_few(&burst(gaps(3, 240.0), 12.0)), None);
+        // Behind as many as windows need they say what windows say.
+        let many: Vec<Passed> = burst(gaps(24, 240.0), 12.0);
+        assert_eq!(fall_of_few(&many), fall(&many));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::stream::sample::Sample;
 use crate::stream::{Passed, occupied, stream};
 use crate::train::Train;
 use crate::unit::{Bytes, Nanos};
-use fall::{Fall, WINDOW, alike, fall, overflowed, policed};
+use fall::{Fall, WINDOW, alike, fall_of_few, overflowed, policed};
 
 /// So many long trains must fall alike: what others send while a bucket empties moves the place by no more than such a factor, and
 /// the rate by no more than such another.
@@ -195,7 +195,7 @@ impl Bucket {
             let sent = passed.last().map_or(self.packets, |last| last.number + 1);
             self.lossy |= passed.len() * LOSSY < sent * (LOSSY - 1);
             let shallow = || policed(passed).or_else(|| self.throttled(passed));
-            let Some(fall) = shallow().or_else(|| fall(passed)) else {
+            let Some(fall) = shallow().or_else(|| fall_of_few(passed)) else {
                 self.parts.extend(parts(passed));
                 let last = passed.last().filter(|_| self.sent == ALIKE && !self.lossy);
                 self.cleared = last.is_some_and(|last| last.came < HELD * last.sent);

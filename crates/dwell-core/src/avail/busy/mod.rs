@@ -15,6 +15,7 @@
 
 mod answer;
 mod belief;
+mod came;
 mod deep;
 mod elsewhere;
 mod late;
@@ -39,6 +40,7 @@ use crate::stream::sample::at_once;
 use crate::stream::{Passed, first, passed, shape, spacings, vantage};
 use crate::train::{Observation, PathFacts};
 use crate::unit::Nanos;
+use came::Came;
 use deep::Deep;
 use round::Round;
 use samples::Samples;
@@ -85,12 +87,16 @@ pub struct Busy {
     resolution: f64,
     samples: Samples,
     trial: Trial,
+    /// How the trains of this round came.
+    came: Came,
     /// How far apart packets of bursts came, by their size.
     sizes: BySize,
     /// Of the receiver's batches, what it took for their length when trains at the pace were planned, and whether they
     /// were sent a second time.
     planned: Option<usize>,
     again: bool,
+    /// Trains waited for each other, and were sent again further apart.
+    apart: bool,
     /// How often all was sent once more because what bursts showed was not the link's.
     anew: usize,
     deep: Deep,
@@ -98,8 +104,9 @@ pub struct Busy {
     is_cut_short: bool,
     /// Of the long trains at what seems free, where there were any.
     bucket: Option<Bucket>,
-    /// The same while long trains at a search's rate look for a token bucket.
+    /// The same while long trains at a search's rate look for a token bucket, and whether any were sent.
     aside: Option<Bucket>,
+    sought: bool,
     /// Trains of which packets were lost, and whole ones that came in another order: neither is read.
     lost: usize,
     disordered: usize,
@@ -123,14 +130,17 @@ impl Busy {
             resolution: facts.resolution.as_f64(),
             samples: Samples::default(),
             trial: Trial::default(),
+            came: Came::default(),
             sizes: BySize::default(),
             planned: None,
             again: false,
+            apart: false,
             anew: 0,
             deep: Deep::default(),
             is_cut_short: false,
             bucket: None,
             aside: None,
+            sought: false,
             lost: 0,
             disordered: 0,
             still: 0,
@@ -154,7 +164,7 @@ impl Busy {
 impl Method for Busy {
     fn next(&mut self) -> Step {
         let (round, fleet) = self.after();
-        self.round = round;
+        (self.round, self.came) = (round, Came::default());
         fleet.map_or(Step::Done, Step::Send)
     }
 
@@ -193,6 +203,10 @@ impl Method for Busy {
         }
         if !matches!(self.round, Round::Pace(_)) {
             self.samples.firsts.extend(first);
+        }
+        // Others are headed by packets that are nearer to each other than the rest: these come further apart on any link.
+        if let (false, Some((began, _))) = (matches!(self.round, Round::Nearer(_)), first) {
+            self.came.see(&passed, began);
         }
         if let Round::Pace(_) | Round::Full = self.round {
             self.samples.see_batches(&passed);

@@ -2,6 +2,7 @@
 
 use super::Busy;
 use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
+use super::samples::Samples;
 use super::strain;
 use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
 use super::waiting::waits;
@@ -45,6 +46,9 @@ const SLACK: usize = 1;
 
 /// What is free and less than this share of the tight link cannot be told from nothing, and is not put to the test.
 const NOTHING: f64 = 0.02;
+
+/// Bursts of which some come so many times as fast as others do not show one link's pace.
+const DIFFER: f64 = 2.0;
 
 /// The long burst has at least so many packets.
 const DEEP: usize = 64;
@@ -94,7 +98,7 @@ impl Busy {
     /// What is to be done after a round: the next, and its trains unless it has none.
     pub(super) fn after(&mut self) -> (Round, Option<Vec<Departure>>) {
         let is_known = self.samples.line().is_some() || self.trial.told.is_some();
-        if self.sending.span >= LONGEST_OF_ALL && is_known {
+        if self.sending.span >= LONGEST_OF_ALL && is_known && !self.is_bucket_near() {
             // What would have been asked counts as sent, so another is asked for it.
             self.is_cut_short = self.clone().course().1.is_some();
             return (Round::Over, None);
@@ -105,6 +109,11 @@ impl Busy {
             }
             next => next,
         }
+    }
+
+    /// Whether trains of a search showed where a token bucket is: long ones tell it, however long all takes.
+    fn is_bucket_near(&self) -> bool {
+        self.trial.searching && (self.round == Round::Bucket || !self.sought && self.came.fell().is_some())
     }
 
     /// Whether a token bucket was not looked for that passes all that so slow a sender makes, or trains as short as bursts.
@@ -128,6 +137,20 @@ impl Busy {
         let end = (Round::Over, None);
         if let Round::Full | Round::More(_) = self.round {
             self.samples.see_idle();
+        }
+        if let Some(fall) = self.came.fell() {
+            if !self.trial.searching {
+                return self.search();
+            }
+            if !self.sought {
+                self.sought = true;
+                return self.long_of_search(&fall);
+            }
+        }
+        if self.came.are_crowded() && !self.apart && self.tell_of_each_other() {
+            (self.apart, self.samples) = (true, Samples::default());
+            self.sending.drained = self.came.drained();
+            return self.pace(BURST);
         }
         match self.round {
             Round::Pace(0) => self.pace(BURST),
@@ -198,10 +221,7 @@ impl Busy {
                 (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
                 _ => end,
             },
-            Round::Test if self.trial.searching => match self.trial.fell() {
-                Some((rate, fall)) => self.long_of_search(rate, &fall),
-                None => self.search(),
-            },
+            Round::Test if self.trial.searching => self.search(),
             Round::Test => match self.samples.line() {
                 Some(line) => match self.trial.passed(line.noise) {
                     Some(false) => self.search(),
@@ -228,9 +248,22 @@ impl Busy {
         }
     }
 
+    /// Whether trains that left before what the last had left was gone came so differently that it shows.
+    fn tell_of_each_other(&self) -> bool {
+        match self.round {
+            Round::Pace(_) => self
+                .samples
+                .quickest()
+                .zip(self.samples.burst())
+                .is_some_and(|(quickest, burst)| quickest * DIFFER < burst),
+            Round::Full | Round::More(_) => true,
+            _ => false,
+        }
+    }
+
     /// A long train at `rate`, which a token bucket may have passed that is deeper than all trains so far: of the packets that are left, unless
-    /// the link is too slow for one. Where more was sent than a measurement should need, the pause before it is so long that half as many are
-    /// left as otherwise: a bucket that is deeper than the train would not show.
+    /// the link is too slow for one, and others are on it. Where more was sent than a measurement should need, the pause before it is so long that
+    /// half as many are left as otherwise: a bucket that is deeper than the train would not show.
     fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
@@ -238,22 +271,28 @@ impl Busy {
         let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
         let room = |lasting: Nanos| (self.config.most * lasting.as_f64() / pace) as usize;
         let all = self.config.lasting * LASTING;
-        let usual = room(all).saturating_sub(self.config.budget(pace));
-        if usual < LONG {
-            return end;
-        }
         let left = (all - gone).max(Nanos::ZERO);
-        let pause = (lasting(sent + LONG.max(usual / 2)) - gone).max(FILLING.min(left)).max(LEAST_PAUSE);
-        let bucket = Bucket::new(At::Free, 1.0 / rate, (room(gone + pause) - sent).min(LONGEST_LONG));
+        let filling = FILLING.min(left).max(LEAST_PAUSE);
+        let usual = room(all).saturating_sub(self.config.budget(pace));
+        let (packets, pause) = if usual >= LONG {
+            let pause = (lasting(sent + LONG.max(usual / 2)) - gone).max(filling);
+            ((room(gone + pause) - sent).min(LONGEST_LONG), pause)
+        } else if self.samples.idle() {
+            (LONG, filling)
+        } else {
+            return end;
+        };
+        let bucket = Bucket::new(At::Free, 1.0 / rate, packets);
         self.bucket = Some(bucket.among_bursts(self.samples.bursty()));
         self.emptied(pause)
     }
 
     /// Long trains at the rate of a search at which its trains fell so, as behind a token bucket: however slow the link is, and several times as
     /// long as what such a bucket holds.
-    fn long_of_search(&mut self, rate: f64, fall: &Fall) -> (Round, Option<Vec<Departure>>) {
+    fn long_of_search(&mut self, fall: &Fall) -> (Round, Option<Vec<Departure>>) {
         let packets = LONG.max((BEYOND * fall.passed) as usize).min(LONGEST_LONG);
-        let bucket = Bucket::new(At::Free, 1.0 / rate, packets).among_bursts(self.samples.bursty());
+        let bucket =
+            Bucket::new(At::Free, 1.0 / self.trial.rate(), packets).among_bursts(self.samples.bursty());
         self.aside = self.bucket.replace(bucket);
         self.emptied(drained(fall, packets))
     }
@@ -415,6 +454,7 @@ mod tests {
     use super::*;
     use crate::method::Method as _;
     use crate::stream::Passed;
+    use crate::stream::sample::Sample;
 
     fn long(later: impl Fn(usize) -> f64) -> Vec<Passed> {
         let passed = |number: usize| {
@@ -479,6 +519,75 @@ mod tests {
         assert!(!after_both(|number| -0.01 * OWN * number as f64));
         // Nor is it told for free what both leave in doubt.
         assert!(after_both(in_doubt));
+    }
+
+    /// A test of it passed: what comes next, and how long its train is.
+    fn after_test(mut busy: Busy) -> (Round, Option<usize>) {
+        busy.round = Round::Test;
+        let rate = busy.samples.line().unwrap().free.low;
+        busy.trial.at(rate, TEST);
+        let sample = Sample { input: 1.0 / rate, output: 1.0 / rate, gaps: 21.0, blur: 0.0, scatter: 0.0 };
+        (0..TEST).for_each(|_| busy.trial.see(&[], Some(sample)));
+        let (round, trains) = busy.after();
+        (round, trains.map(|trains| trains[0].train.packets.len()))
+    }
+
+    #[test]
+    fn on_a_slow_link_a_long_train_follows_where_nothing_was_met() {
+        let mut idle = seen(|_| OWN, 0.0, 0.0);
+        let look = Sample { input: 0.85 * OWN, output: OWN, ..idle.samples.full[0] };
+        idle.samples.full = vec![look; 40];
+        idle.samples.near.clear();
+        idle.samples.firsts.iter_mut().for_each(|first| first.1 = 0.0);
+        assert_eq!(after_test(idle), (Round::Bucket, Some(LONG)));
+        let mut loaded = seen(|_| OWN, 0.3, 40e3);
+        assert_eq!(loaded.long(0.6 / OWN).0, Round::Over);
+    }
+
+    /// Trains of so many packets, each of which leaves behind the last at the pace, so much `apart`: the first twenty pass at once, and those that follow take
+    /// three times what the link takes.
+    fn came(busy: &mut Busy, trains: &[usize], apart: f64) {
+        for (train, packets) in trains.iter().enumerate() {
+            let passed = |number: usize| {
+                let sent = OWN * number as f64;
+                Passed { number, sent, came: sent + 2.0 * OWN * number.saturating_sub(20) as f64 }
+            };
+            busy.came.see(&(0..*packets).map(passed).collect::<Vec<_>>(), apart * train as f64);
+        }
+    }
+
+    #[test]
+    fn trains_that_fell_alike_are_searched_for_and_those_of_a_search_followed_by_long_ones_once() {
+        let mut busy = seen(|_| OWN, 0.3, 40e3);
+        busy.round = Round::Full;
+        came(&mut busy, &[88; 8], 1e9);
+        assert_eq!(busy.after().0, Round::Test);
+        assert!(busy.trial.searching);
+        busy.round = Round::Test;
+        let (round, trains) = busy.after();
+        assert_eq!((round, trains.unwrap()[0].train.packets.len()), (Round::Bucket, LONG));
+        assert_eq!(busy.after().0, Round::Test);
+        // One that did not fall may be what the others met.
+        let mut busy = seen(|_| OWN, 0.3, 40e3);
+        busy.round = Round::Full;
+        came(&mut busy, &[88, 88, 20], 1e9);
+        assert_eq!(busy.after().0, Round::Nearer(1));
+    }
+
+    #[test]
+    fn trains_that_told_of_each_other_are_sent_again_further_apart() {
+        let mut busy = seen(|_| OWN, 0.3, 40e3);
+        busy.round = Round::Full;
+        came(&mut busy, &[88, 40, 20], 1e6);
+        let (round, trains) = busy.after();
+        assert!(round == Round::Pace(BURST) && busy.samples.full.is_empty());
+        // As long as 68 packets of 88 wait for, and the bucket takes to fill.
+        let least = 2.0 * 2.0 * 67.0 / 88.0 * OWN * BURST as f64;
+        assert!(trains.unwrap().iter().all(|departure| departure.pause.as_f64() > least));
+        // Once.
+        busy.samples = seen(|_| OWN, 0.3, 40e3).samples;
+        busy.round = Round::Full;
+        assert_eq!(busy.after().0, Round::Nearer(1));
     }
 
     #[test]

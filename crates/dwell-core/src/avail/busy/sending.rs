@@ -23,6 +23,8 @@ pub(super) struct Sending {
     pub(super) pauses: Nanos,
     /// Packets of the longest train.
     pub(super) longest: usize,
+    /// How long it takes until what trains like the last leave is gone, nanoseconds for each packet: see [`Came`](super::came::Came).
+    pub(super) drained: f64,
 }
 
 impl Sending {
@@ -35,6 +37,7 @@ impl Sending {
             span: Nanos::ZERO,
             pauses: Nanos::ZERO,
             longest: 0,
+            drained: 0.0,
         }
     }
 
@@ -97,6 +100,7 @@ impl Sending {
     }
 
     fn departures(&mut self, train: &Train, count: usize, pause: Nanos, drained: Nanos) -> Vec<Departure> {
+        let drained = drained.max(Nanos::from_f64(self.drained * train.packets.len() as f64));
         let fleet: Vec<Departure> = (0..count)
             .map(|_| Departure { pause: spread(&mut self.chance, pause) + drained, train: train.clone() })
             .collect();

@@ -4,8 +4,6 @@ use super::belief::{Belief, belief};
 use super::late::left;
 use super::strain;
 use crate::avail::search::Verdict;
-use crate::bucket::fall::{Fall, fall};
-use crate::bucket::fell_alike;
 use crate::stats::Estimate;
 use crate::stream::Passed;
 use crate::stream::sample::Sample;
@@ -48,9 +46,6 @@ pub(super) struct Trial {
     pub(super) searching: bool,
     /// The first fleet was the test.
     tested: bool,
-    /// How the trains of a search's last fleet fell, and whether such a fleet fell alike before.
-    falls: Vec<Fall>,
-    fell: bool,
     /// What all fleets tell.
     pub(super) told: Option<Belief>,
 }
@@ -59,7 +54,6 @@ impl Trial {
     /// So many trains at `rate` follow.
     pub(super) fn at(&mut self, rate: f64, count: usize) {
         self.tested |= !self.searching;
-        self.falls.clear();
         if rate != self.rate {
             self.fleets.push(Vec::new());
             self.asked = 0;
@@ -70,7 +64,6 @@ impl Trial {
 
     /// One of them. What counts is whether as much as was meant came through, whenever its packets left.
     pub(super) fn see(&mut self, passed: &[Passed], sample: Option<Sample>) {
-        self.falls.extend(fall(passed).filter(|_| self.searching));
         let late = left(passed, 1.0 / self.rate);
         let sample = sample.map(|sample| Sample { input: sample.input + late / sample.gaps, ..sample });
         if let Some(fleet) = self.fleets.last_mut() {
@@ -90,11 +83,9 @@ impl Trial {
         }
     }
 
-    /// At which rate the last fleet of a search fell, and how, if all its trains did alike, as behind a token bucket, and none before it.
-    pub(super) fn fell(&mut self) -> Option<(f64, Fall)> {
-        let fell = !self.fell && self.falls.len() == FLEET && fell_alike(&self.falls);
-        self.fell |= fell;
-        fell.then(|| (self.rate, self.falls[0]))
+    /// What the last fleet was sent at.
+    pub(super) const fn rate(&self) -> f64 {
+        self.rate
     }
 
     /// Whether as many trains were sent as where a test left doubts.
@@ -147,33 +138,6 @@ mod tests {
             let output = input + ((rate * PACE - 0.5) * input).max(0.0);
             trial.see(&[], Some(Sample { input, output, gaps: 87.0, blur: 0.0, scatter: 0.0 }));
         }
-    }
-
-    /// What comes of a train at `rate`, of which the first `deep` packets pass at once and each that follows takes three times what the link takes.
-    fn emptied(rate: f64, deep: usize) -> Vec<Passed> {
-        let mut came = 0.0;
-        let passed = |number: usize| {
-            let sent = number as f64 / rate;
-            came = f64::max(sent, if number < deep { sent } else { came + 3.0 * PACE });
-            Passed { number, sent, came }
-        };
-        (0..88).map(passed).collect()
-    }
-
-    #[test]
-    fn a_fleet_of_a_search_that_falls_alike_is_told_once() {
-        let fell = |deep: [usize; 2], searching: bool| {
-            let mut trial = Trial { searching, ..Trial::default() };
-            trial.at(0.9 / PACE, FLEET);
-            deep.into_iter().for_each(|deep| trial.see(&emptied(0.9 / PACE, deep), None));
-            (trial.fell().map(|(rate, fall)| (rate * PACE, fall.after / PACE)), trial.fell().is_some())
-        };
-        let (told, again) = fell([20, 20], true);
-        let (rate, after) = told.unwrap();
-        assert!((rate - 0.9).abs() < 1e-9 && (after - 3.0).abs() < 0.01 && !again, "{told:?}");
-        assert_eq!(fell([20, 70], true), (None, false));
-        assert_eq!(fell([20, 88], true), (None, false));
-        assert_eq!(fell([20, 20], false), (None, false));
     }
 
     #[test]
