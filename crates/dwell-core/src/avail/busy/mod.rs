@@ -174,6 +174,9 @@ impl Method for Busy {
         if self.round == Round::Deep {
             self.deep.see(observation);
         }
+        if self.round == Round::Bucket && !self.trial.searching && self.is_at_rest() {
+            self.trial.see(&passed, self.samples.whole(&passed));
+        }
         if let (Round::Bucket, Some(bucket)) = (self.round, &mut self.bucket) {
             bucket.see(&passed);
             self.lost += usize::from(bucket.fallen().is_none() && passed.len() < observation.fates.len());

@@ -31,7 +31,7 @@ const LASTING: f64 = 400e3;
 const BATCHES: usize = 6;
 
 /// Trains of a test are at least so long: shorter ones may be held up by what cross traffic does by chance.
-const TESTED: usize = 22;
+pub(super) const TESTED: usize = 22;
 
 /// Those of a search are so many times as long, but no longer than so many nanoseconds, unless the receiver's batches make them so: of what
 /// these make trains last longer no more than such a share of the time is taken.

@@ -1,7 +1,7 @@
 //! What is sent, and in which order.
 
 use super::Busy;
-use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan};
+use super::plan::{BURST, BURSTS, FULL_HEAD, HEAD, LEAST_PAUSE, Plan, TESTED};
 use super::samples::Samples;
 use super::strain;
 use super::trial::{DOUBTED, FLEET, TEST, UNKNOWN};
@@ -218,7 +218,10 @@ impl Busy {
             Round::Nearer(_) | Round::More(_) => match (self.samples.line(), self.samples.pace()) {
                 (Some(line), Some(_)) if self.elsewhere(&line).is_some() => self.search(),
                 (_, Some(_)) if self.samples.are_blind() => self.search(),
-                (Some(line), Some(pace)) if line.free.low * pace > NOTHING => self.test(line.free.low, TEST),
+                (Some(line), Some(pace)) if line.free.low * pace > NOTHING => match self.is_at_rest() {
+                    true => self.long(line.free.low),
+                    false => self.test(line.free.low, TEST),
+                },
                 _ => end,
             },
             Round::Test if self.trial.searching => self.search(),
@@ -261,23 +264,38 @@ impl Busy {
         }
     }
 
+    /// Whether nothing was met, on a link that is too slow for a long train beside all others.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.samples.idle() && self.samples.pace().is_some_and(|pace| self.spare(pace) < LONG)
+    }
+
+    /// Packets that a measurement leaves for a long train on a link that takes `pace` nanoseconds for each.
+    fn spare(&self, pace: f64) -> usize {
+        self.room(self.config.lasting * LASTING, pace).saturating_sub(self.config.budget(pace))
+    }
+
+    /// Packets that may be sent in so long a time on such a link.
+    fn room(&self, lasting: Nanos, pace: f64) -> usize {
+        (self.config.most * lasting.as_f64() / pace) as usize
+    }
+
     /// A long train at `rate`, which a token bucket may have passed that is deeper than all trains so far: of the packets that are left, unless
-    /// the link is too slow for one, and others are on it. Where more was sent than a measurement should need, the pause before it is so long that
+    /// the link is too slow for one, and others are on it: where nothing was met it takes the place of the test. Where more was sent than a measurement should need, the pause before it is so long that
     /// half as many are left as otherwise: a bucket that is deeper than the train would not show.
     fn long(&mut self, rate: f64) -> (Round, Option<Vec<Departure>>) {
         let end = (Round::Over, None);
         let Some(pace) = self.samples.pace().filter(|pace| rate * pace > NOTHING) else { return end };
         let (sent, gone) = (self.sending.packets, self.sending.pauses);
         let lasting = |packets: usize| Nanos::from_f64(packets as f64 * pace / self.config.most);
-        let room = |lasting: Nanos| (self.config.most * lasting.as_f64() / pace) as usize;
-        let all = self.config.lasting * LASTING;
-        let left = (all - gone).max(Nanos::ZERO);
+        let left = (self.config.lasting * LASTING - gone).max(Nanos::ZERO);
         let filling = FILLING.min(left).max(LEAST_PAUSE);
-        let usual = room(all).saturating_sub(self.config.budget(pace));
+        let usual = self.spare(pace);
         let (packets, pause) = if usual >= LONG {
             let pause = (lasting(sent + LONG.max(usual / 2)) - gone).max(filling);
-            ((room(gone + pause) - sent).min(LONGEST_LONG), pause)
+            ((self.room(gone + pause, pace) - sent).min(LONGEST_LONG), pause)
         } else if self.samples.idle() {
+            // What comes through it is free.
+            self.trial.at(rate, 1);
             (LONG, filling)
         } else {
             return end;
@@ -397,7 +415,9 @@ impl Busy {
     /// More trains at the pace: as many as there are packets for in those of other spacings.
     fn more(&mut self, step: usize) -> (Round, Option<Vec<Departure>>) {
         self.samples.bursts_seen |= !self.samples.idle();
-        self.full(Round::More(step + 1), |plan| plan.more)
+        // A long train takes the place of some, and of the test.
+        let kept = if self.is_at_rest() { LONG.saturating_sub(TEST * TESTED) } else { 0 };
+        self.full(Round::More(step + 1), |plan| plan.more - kept / (FULL_HEAD + plan.look))
     }
 
     /// Trains at the spacing at which they and what else is on the link are so many times what it carries.
@@ -521,25 +541,21 @@ mod tests {
         assert!(after_both(in_doubt));
     }
 
-    /// A test of it passed: what comes next, and how long its train is.
-    fn after_test(mut busy: Busy) -> (Round, Option<usize>) {
-        busy.round = Round::Test;
-        let rate = busy.samples.line().unwrap().free.low;
-        busy.trial.at(rate, TEST);
-        let sample = Sample { input: 1.0 / rate, output: 1.0 / rate, gaps: 21.0, blur: 0.0, scatter: 0.0 };
-        (0..TEST).for_each(|_| busy.trial.see(&[], Some(sample)));
-        let (round, trains) = busy.after();
-        (round, trains.map(|trains| trains[0].train.packets.len()))
-    }
-
     #[test]
-    fn on_a_slow_link_a_long_train_follows_where_nothing_was_met() {
+    fn on_a_slow_link_a_long_train_is_the_test_where_nothing_was_met() {
         let mut idle = seen(|_| OWN, 0.0, 0.0);
         let look = Sample { input: 0.85 * OWN, output: OWN, ..idle.samples.full[0] };
         idle.samples.full = vec![look; 40];
         idle.samples.near.clear();
         idle.samples.firsts.iter_mut().for_each(|first| first.1 = 0.0);
-        assert_eq!(after_test(idle), (Round::Bucket, Some(LONG)));
+        idle.round = Round::More(1);
+        let (round, trains) = idle.after();
+        assert_eq!((round, trains.unwrap()[0].train.packets.len()), (Round::Bucket, LONG));
+        idle.round = Round::Full;
+        let (round, trains) = idle.after();
+        // With the first bursts, eight looks and that train no more than 300.
+        let looks: usize = trains.unwrap().iter().map(|look| look.train.packets.len()).sum();
+        assert!(round == Round::More(1) && BURST * BURSTS + 8 * 6 + looks + LONG <= 300, "{looks}");
         let mut loaded = seen(|_| OWN, 0.3, 40e3);
         assert_eq!(loaded.long(0.6 / OWN).0, Round::Over);
     }
