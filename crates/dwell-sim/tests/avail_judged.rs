@@ -499,8 +499,7 @@ fn a_token_bucket_that_passes_all_short_trains_is_told() {
     assert!(judged.held * 10 >= judged.runs * 8, "{} of {}", judged.held, judged.runs);
 }
 
-/// With these seeds more is asked before than leaves room for a long train in two seconds.
-/// Their own trains show the search that follows that a bucket empties, on slow links too.
+/// All trains show that a bucket empties, and on slow links a long one does.
 #[test]
 fn a_token_bucket_that_holds_few_packets_is_told() {
     let judged = judge("shallow buckets", &shallow_buckets(), 0..4);
@@ -508,6 +507,7 @@ fn a_token_bucket_that_holds_few_packets_is_told() {
     assert!(quantile(&judged.errors, 1.0).unwrap() < 0.02, "{:?}", judged.errors);
 }
 
+/// With these seeds more is asked before than leaves room for a long train in two seconds.
 #[test]
 fn where_much_was_asked_before_a_token_bucket_is_looked_for_all_the_same() {
     let cases = behind_buckets();

@@ -17,14 +17,19 @@ struct Look {
     window: usize,
     /// So many rates at least lie on either side of a fall.
     beside: usize,
+    /// And no more than so many before it.
+    most: usize,
     /// The rates before are so many times those after.
     gamma: f64,
 }
 
-const FAR: Look = Look { window: WINDOW, beside: 4, gamma: GAMMA };
+const FAR: Look = Look { window: WINDOW, beside: 4, most: usize::MAX, gamma: GAMMA };
 
 /// What holds so few packets that no such windows lie before the fall is seen by single gaps, which vary more.
-const NEAR: Look = Look { window: 1, beside: 6, gamma: 1.5 };
+const NEAR: Look = Look { window: 1, beside: 6, most: FEW + WINDOW, gamma: 1.5 };
+
+/// Behind so many packets a fall is seen by windows.
+const FEW: usize = FAR.window * (FAR.beside + 1);
 
 /// The sender is faster than what arrives if it sends so many times as much.
 pub(crate) const FASTER: f64 = 1.05;
@@ -117,8 +122,7 @@ pub(crate) fn fall(passed: &[Passed]) -> Option<Fall> {
 
 /// The same, where it may lie behind few packets: a window that is of both rates would be a large part of those before it.
 pub(crate) fn fall_of_few(passed: &[Passed]) -> Option<Fall> {
-    let most = (FAR.window * (FAR.beside + 1)) as f64;
-    let of_few = || slower(passed, &NEAR).filter(|fall| fall.passed < most);
+    let of_few = || slower(passed, &NEAR).filter(|fall| fall.passed < FEW as f64);
     policed(passed).or_else(of_few).or_else(|| slower(passed, &FAR))
 }
 
@@ -200,7 +204,7 @@ fn slower(passed: &[Passed], look: &Look) -> Option<Fall> {
         let mean = part.iter().sum::<f64>() / part.len() as f64;
         part.iter().map(|window| (window - mean).powi(2)).sum::<f64>()
     };
-    let cut = (beside..count.checked_sub(beside)? + 1).min_by(|a, b| {
+    let cut = (beside..(count.checked_sub(beside)? + 1).min(look.most)).min_by(|a, b| {
         let about = |cut: usize| squares(&windows[..cut]) + squares(&windows[cut..]);
         about(*a).total_cmp(&about(*b))
     })?;

@@ -72,18 +72,12 @@ mod tests {
         (0..packets).map(passed).collect()
     }
 
-    fn seen(trains: &[(usize, usize)]) -> Came {
-        let mut came = Came::default();
-        trains.iter().for_each(|(packets, deep)| came.see(&emptied(*packets, *deep), f64::INFINITY));
-        came
-    }
-
     #[test]
     fn trains_fell_alike_where_all_did() {
         let fell = |deep: &[usize]| {
-            seen(&deep.iter().map(|deep| (88, *deep)).collect::<Vec<_>>())
-                .fell()
-                .map(|fall| fall.after / PACE)
+            let mut came = Came::default();
+            deep.iter().for_each(|deep| came.see(&emptied(88, *deep), 0.0));
+            came.fell().map(|fall| fall.after / PACE)
         };
         assert!(fell(&[20, 20]).is_some_and(|after| (after - 3.0).abs() < 0.01));
         assert_eq!([fell(&[20, 70]), fell(&[20, 88]), fell(&[20]), fell(&[])], [None; 4]);

@@ -138,7 +138,8 @@ impl Busy {
         if let Round::Full | Round::More(_) = self.round {
             self.samples.see_idle();
         }
-        if let Some(fall) = self.came.fell() {
+        // Of bursts it is not known yet whether they show the link's pace or a host's.
+        if let (false, Some(fall)) = (matches!(self.round, Round::Pace(_)), self.came.fell()) {
             if !self.trial.searching {
                 return self.search();
             }
