@@ -19,6 +19,7 @@ mod came;
 mod deep;
 mod elsewhere;
 mod late;
+mod long;
 #[cfg(test)]
 mod made;
 mod plan;
