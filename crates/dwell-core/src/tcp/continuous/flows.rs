@@ -1,8 +1,9 @@
 //! What is kept of each of many flows, in a bounded place.
 
 use super::super::{Endpoint, FlowHash};
+use super::By;
+use super::sample::Trip;
 use super::shortest::{SIGNS, Shortest, Told};
-use super::{By, Sample};
 use crate::unit::Nanos;
 
 /// Flows whose hashes fall together, among which the one that was silent for longest gives way.
@@ -30,12 +31,21 @@ const fn in_order(signs: &[By; SIGNS]) -> bool {
     true
 }
 
+/// In the order in which it is looked at, and from the beginning of a line of the cache on: of a flow that was not heard for a while
+/// each line has to come from afar, and that takes longer than all that is done with it.
 #[derive(Clone, Debug)]
-pub(super) struct Flow<T> {
+#[repr(C, align(64))]
+struct Flow<T> {
     /// The ends, first the one that was heard first.
     ends: [Endpoint; 2],
-    state: T,
+    /// When it was heard last.
+    touched: Nanos,
+    /// How often the clock had been set by then.
+    steps: u16,
+    /// Its place is among those that the interval has something of.
+    is_listed: bool,
     shortest: Shortest,
+    state: T,
 }
 
 impl<T> Flow<T> {
@@ -47,36 +57,39 @@ impl<T> Flow<T> {
         }
         (first == to && second == from).then_some(false)
     }
-}
 
-/// What finds the flows of a set, and tells which of them gives way: close together, so that all others need no look.
-#[derive(Copy, Clone, Debug)]
-struct Heads {
-    hashes: [u32; WAYS],
-    /// When each was heard last; [`NEVER`] where there is none.
-    touched: [Nanos; WAYS],
-    /// How often the clock had been set by then.
-    steps: [u16; WAYS],
-}
-
-const NEVER: Nanos = Nanos(i64::MIN);
-
-impl Heads {
-    fn is_fresh(&self, way: usize, at: Nanos, patience: Nanos) -> bool {
-        let touched = self.touched[way];
-        touched != NEVER && (at - touched).abs() <= patience
+    fn is_fresh(&self, at: Nanos, patience: Nanos) -> bool {
+        (at - self.touched).abs() <= patience
     }
 }
 
-type Set<T> = [Option<Flow<T>>; WAYS];
+/// What finds the flows of a set: little enough for those of all sets to stay in a core's own cache.
+#[derive(Copy, Clone, Debug)]
+struct Heads {
+    hashes: [u32; WAYS],
+    /// The place of each; [`NONE`] where there is none.
+    places: [u32; WAYS],
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Heads {
+    /// The places of flows of this hash.
+    #[inline]
+    fn of(&self, flow: FlowHash) -> impl Iterator<Item = usize> + use<> {
+        let Self { hashes, places } = *self;
+        let is_it = move |way: &usize| hashes[*way] == flow.0 && places[*way] != NONE;
+        (0..WAYS).filter(is_it).map(move |way| places[way] as usize)
+    }
+}
 
 /// What is kept of each flow. A flow that was silent for too long, or while the clock was set, begins anew; where there is
 /// no place for another, the one of four that was silent for longest is forgotten, and counted.
 #[derive(Debug)]
 pub(super) struct Flows<T> {
     heads: Box<[Heads]>,
-    /// What is not used takes no memory.
-    sets: Box<[Option<Box<Set<T>>>]>,
+    /// One behind the other as they came; one that takes another's place lies where that lay.
+    flows: Vec<Flow<T>>,
     patience: Nanos,
     /// How often the clock was set.
     steps: u16,
@@ -89,10 +102,7 @@ pub(super) struct Flows<T> {
 
 /// The place of a flow.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Place {
-    set: u32,
-    way: u8,
-}
+pub(super) struct Place(u32);
 
 /// A flow that is kept.
 pub(super) struct Kept<'a, T> {
@@ -105,31 +115,33 @@ pub(super) struct Kept<'a, T> {
 /// What the interval that is not over has of a flow that is kept.
 pub(super) struct Beside<'a> {
     pub(super) place: Place,
+    /// The ends, first the one that was heard first.
+    pub(super) ends: &'a [Endpoint; 2],
     shortest: &'a mut Shortest,
+    is_listed: &'a mut bool,
     heard: &'a mut Vec<Place>,
-    first: &'a Endpoint,
     signs: [By; SIGNS],
 }
 
 impl Beside<'_> {
     /// One more sample of it.
-    pub(super) fn add(&mut self, sample: &Sample, value: Nanos) {
-        if !std::mem::replace(&mut self.shortest.is_listed, true) {
+    pub(super) fn add(&mut self, trip: &Trip, value: Nanos) {
+        if !std::mem::replace(self.is_listed, true) {
             self.heard.push(self.place);
         }
-        let sign = sample.by as usize - self.signs[0] as usize;
-        self.shortest.add(sample, value, sample.to == *self.first, sign);
+        let sign = trip.by as usize - self.signs[0] as usize;
+        self.shortest.add(trip, value, sign);
     }
 }
 
 impl<T: State> Flows<T> {
     pub(super) fn new(flows: usize, patience: Nanos) -> Self {
         const { assert!(in_order(&T::SIGNS), "signs in the order of By") };
-        let sets = (flows / WAYS).max(1);
+        let sets = (flows / WAYS).clamp(1, NONE as usize / WAYS);
         Self {
-            heads: vec![Heads { hashes: [0; WAYS], touched: [NEVER; WAYS], steps: [0; WAYS] }; sets]
-                .into_boxed_slice(),
-            sets: (0..sets).map(|_| None).collect(),
+            heads: vec![Heads { hashes: [0; WAYS], places: [NONE; WAYS] }; sets].into_boxed_slice(),
+            // What is not used takes no memory: it is not touched.
+            flows: Vec::with_capacity(sets * WAYS),
             patience,
             steps: 0,
             forgotten: 0,
@@ -150,53 +162,58 @@ impl<T: State> Flows<T> {
 
     /// Whether anything is kept of the flow.
     pub(super) fn has(&self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
-        let set = self.set(flow);
-        let heads = &self.heads[set];
-        let is_it = |way: usize| self.sets[set].as_ref()?[way].as_ref()?.is_first(from, to);
-        (0..WAYS).any(|way| heads.is_fresh(way, at, self.patience) && is_it(way).is_some())
+        let is_it = |flow: &Flow<T>| flow.is_fresh(at, self.patience) && flow.is_first(from, to).is_some();
+        self.heads[self.set(flow)].of(flow).any(|place| is_it(&self.flows[place]))
     }
 
     /// What is kept of the flow.
+    #[inline]
     pub(super) fn of(&mut self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> Kept<'_, T> {
-        let (hash, set) = (flow.0, self.set(flow));
-        let ways = self.sets[set].get_or_insert_with(|| Box::new([const { None }; WAYS]));
-        let heads = &mut self.heads[set];
-        let found = (0..WAYS).filter(|way| heads.hashes[*way] == hash).find_map(|way| {
-            let is_first = ways[way].as_ref()?.is_first(from, to)?;
-            Some((way, is_first))
-        });
-        let mut is_listed = false;
-        let (way, is_first) = found.unwrap_or_else(|| {
-            let way = (0..WAYS).min_by_key(|way| heads.touched[*way]).unwrap_or(0);
-            if let Some(gone) = ways[way].take() {
-                self.forgotten += u64::from(heads.is_fresh(way, at, self.patience));
-                is_listed = gone.shortest.is_listed;
-                self.parted.extend(gone.shortest.told(gone.ends, T::SIGNS));
-            }
-            (heads.hashes[way], heads.touched[way]) = (hash, at);
-            (way, true)
-        });
-        let flow = ways[way].get_or_insert_with(|| Flow {
-            ends: [*from, *to],
-            state: T::default(),
-            shortest: Shortest::none(is_listed),
-        });
-        if !heads.is_fresh(way, at, self.patience) || heads.steps[way] != self.steps {
-            flow.state = T::default();
-            heads.steps[way] = self.steps;
+        let heads = self.heads[self.set(flow)];
+        let found = heads.of(flow).find_map(|place| Some((place, self.flows[place].is_first(from, to)?)));
+        let (place, is_first) = found.unwrap_or_else(|| (self.begin(flow, [*from, *to], at), true));
+        let Flow { ends, touched, steps, is_listed, shortest, state } = &mut self.flows[place];
+        if (at - *touched).abs() > self.patience || *steps != self.steps {
+            *state = T::default();
+            *steps = self.steps;
         }
-        heads.touched[way] = at;
-        let place = Place { set: set as u32, way: way as u8 };
-        let Flow { ends: [first, _], state, shortest, .. } = flow;
-        let beside = Beside { place, shortest, heard: &mut self.heard, first, signs: T::SIGNS };
-        Kept { state, is_first, beside }
+        *touched = at;
+        let (place, heard) = (Place(place as u32), &mut self.heard);
+        Kept { state, is_first, beside: Beside { place, ends, shortest, is_listed, heard, signs: T::SIGNS } }
+    }
+
+    /// The place of a flow that begins: one that was free, or that of the flow of its set that was silent for longest.
+    fn begin(&mut self, flow: FlowHash, ends: [Endpoint; 2], at: Nanos) -> usize {
+        let heads = &mut self.heads[self.set(flow)];
+        let begun = |is_listed| Flow {
+            ends,
+            touched: at,
+            steps: self.steps,
+            is_listed,
+            shortest: Shortest::default(),
+            state: T::default(),
+        };
+        if let Some(way) = (0..WAYS).find(|way| heads.places[*way] == NONE) {
+            let place = self.flows.len();
+            self.flows.push(begun(false));
+            (heads.hashes[way], heads.places[way]) = (flow.0, place as u32);
+            return place;
+        }
+        let silent = |way: &usize| self.flows[heads.places[*way] as usize].touched;
+        let way = (0..WAYS).min_by_key(silent).unwrap_or(0);
+        heads.hashes[way] = flow.0;
+        let place = heads.places[way] as usize;
+        let gone = &mut self.flows[place];
+        self.forgotten += u64::from(gone.is_fresh(at, self.patience));
+        let gone = std::mem::replace(gone, begun(gone.is_listed));
+        self.parted.extend(gone.shortest.told(gone.ends, T::SIGNS));
+        place
     }
 
     /// What the interval that is not over has of the flow that has this place.
-    pub(super) fn beside(&mut self, place: Place) -> Option<Beside<'_>> {
-        let Flow { ends: [first, _], shortest, .. } =
-            self.sets[place.set as usize].as_mut()?[usize::from(place.way)].as_mut()?;
-        Some(Beside { place, shortest, heard: &mut self.heard, first, signs: T::SIGNS })
+    pub(super) fn beside(&mut self, place: Place) -> Beside<'_> {
+        let Flow { ends, is_listed, shortest, .. } = &mut self.flows[place.0 as usize];
+        Beside { place, ends, shortest, is_listed, heard: &mut self.heard, signs: T::SIGNS }
     }
 
     /// What the interval has of those that are forgotten, as soon as that is much.
@@ -211,12 +228,15 @@ impl<T: State> Flows<T> {
         // Most have two or less.
         over.reserve(2 * self.heard.len());
         for place in self.heard.drain(..) {
-            let ways = self.sets[place.set as usize].as_mut();
-            if let Some(flow) = ways.and_then(|ways| ways[usize::from(place.way)].as_mut()) {
-                over.extend(std::mem::take(&mut flow.shortest).told(flow.ends, T::SIGNS));
-            }
+            let flow = &mut self.flows[place.0 as usize];
+            flow.is_listed = false;
+            over.extend(std::mem::take(&mut flow.shortest).told(flow.ends, T::SIGNS));
         }
     }
+
+    /// What one flow takes.
+    #[cfg(test)]
+    pub(super) const FLOW_BYTES: usize = size_of::<Flow<T>>() + size_of::<Heads>() / WAYS;
 
     /// Places that the interval has something of.
     #[cfg(test)]
@@ -224,8 +244,9 @@ impl<T: State> Flows<T> {
         self.heard.len()
     }
 
+    /// By the upper bits, without a division.
     const fn set(&self, flow: FlowHash) -> usize {
-        flow.0 as usize % self.sets.len()
+        ((flow.0 as u64 * self.heads.len() as u64) >> u32::BITS) as usize
     }
 }
 

@@ -21,6 +21,7 @@ use super::dissect::Datagram;
 use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::{Beside, Flows, Kept, State};
+use sample::Trip;
 use sent::Sent;
 use shortest::SIGNS;
 
@@ -80,7 +81,7 @@ impl Continuous {
 
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment, take: &mut impl FnMut(Sample)) {
-        self.see_beside(flow, segment, &mut |sample, _| take(sample));
+        self.see_beside(flow, segment, &mut |trip, beside| take(trip.between(*beside.ends)));
     }
 
     /// The same, with what the interval has of the flow.
@@ -88,7 +89,7 @@ impl Continuous {
         &mut self,
         flow: FlowHash,
         segment: &Segment,
-        take: &mut impl FnMut(Sample, &mut Beside<'_>),
+        take: &mut impl FnMut(Trip, &mut Beside<'_>),
     ) {
         let Segment { at, ref from, ref to, flags, sequence, acknowledgment, payload, ref options } =
             *segment;
@@ -110,8 +111,8 @@ impl Continuous {
         if is_answer {
             let mut tell = |asked: Option<Nanos>, by| {
                 if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
-                    let sample = Sample { at, to: *from, end, other: *to, value: Half::Exact(value), by };
-                    take(sample, &mut beside);
+                    let trip = Trip { at, value: Half::Exact(value), by, to_first: is_first, end };
+                    take(trip, &mut beside);
                 }
             };
             let answered = others.acknowledged(at, acknowledgment);

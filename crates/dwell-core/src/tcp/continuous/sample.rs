@@ -21,6 +21,27 @@ pub struct Sample {
     pub by: By,
 }
 
+/// A sample of a flow whose ends are kept with it.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Trip {
+    pub(super) at: Nanos,
+    pub(super) value: Half,
+    pub(super) by: By,
+    /// Whether it is to the end that was heard first.
+    pub(super) to_first: bool,
+    /// Which end it is to.
+    pub(super) end: Option<End>,
+}
+
+impl Trip {
+    /// Of a flow between these ends, first the one that was heard first.
+    pub(super) const fn between(self, [first, second]: [Endpoint; 2]) -> Sample {
+        let Self { at, value, by, to_first, end } = self;
+        let (to, other) = if to_first { (first, second) } else { (second, first) };
+        Sample { at, to, end, other, value, by }
+    }
+}
+
 /// Which end of a connection.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -12,22 +12,50 @@ const LOST: Nanos = Nanos::from_secs(10);
 /// The oldest of what will be answered by its number and is not yet, a few.
 #[derive(Copy, Clone, Debug, Default)]
 struct Queue {
+    /// When the oldest was sent.
+    since: Nanos,
     numbers: [u32; WAITING],
-    /// When each was sent.
-    times: [Nanos; WAITING],
+    /// So many nanoseconds after the oldest each was sent. What is sent later than they can say is not sampled, nor what is stamped
+    /// before another that was sent before it.
+    later: [u32; WAITING],
     count: u8,
+    /// The newest number, waited for or not, if one is known.
+    newest: u32,
+    is_known: bool,
 }
 
 impl Queue {
+    /// One in which none is waited for.
+    fn of(newest: Option<u32>) -> Self {
+        Self { newest: newest.unwrap_or(0), is_known: newest.is_some(), ..Self::default() }
+    }
+
+    fn newest(&self) -> Option<u32> {
+        self.is_known.then_some(self.newest)
+    }
+
+    const fn set_newest(&mut self, number: u32) {
+        (self.newest, self.is_known) = (number, true);
+    }
+
     fn push(&mut self, number: u32, at: Nanos) {
-        if self.count > 0 && at - self.times[0] > LOST {
-            self.count = 0;
+        if self.count == 0 || at - self.since > LOST {
+            (self.count, self.since) = (0, at);
         }
         let place = usize::from(self.count);
-        if place < WAITING {
-            (self.numbers[place], self.times[place]) = (number, at);
+        let last = if place > 0 { self.later[place - 1] } else { 0 };
+        if place < WAITING
+            && let Ok(later) = u32::try_from((at - self.since).0)
+            && later >= last
+        {
+            (self.numbers[place], self.later[place]) = (number, later);
             self.count += 1;
         }
+    }
+
+    /// When the one at this place was sent.
+    fn at(&self, place: usize) -> Nanos {
+        self.since + Nanos(i64::from(self.later[place]))
     }
 
     /// How many of them have a number that is not beyond this one.
@@ -41,11 +69,17 @@ impl Queue {
     fn answer(&mut self, number: u32) -> Option<Nanos> {
         let answered = self.up_to(number);
         let last = answered.checked_sub(1)?;
-        let (own, at) = (self.numbers[last], self.times[last]);
-        let count = usize::from(self.count);
-        self.numbers.copy_within(answered..count, 0);
-        self.times.copy_within(answered..count, 0);
-        self.count = (count - answered) as u8;
+        let (own, at) = (self.numbers[last], self.at(last));
+        let left = usize::from(self.count) - answered;
+        if left > 0 {
+            let oldest = self.later[answered];
+            self.since = self.at(answered);
+            for place in 0..left {
+                self.numbers[place] = self.numbers[answered + place];
+                self.later[place] = self.later[answered + place] - oldest;
+            }
+        }
+        self.count = left as u8;
         (own == number).then_some(at)
     }
 
@@ -88,31 +122,29 @@ enum Beginning {
 /// What one end has sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sent {
-    /// After the last byte that it has sent; `None` before its first.
-    next: Option<u32>,
     beginning: Beginning,
-    newest_stamp: Option<u32>,
+    /// The newest number is that after the last byte that it has sent.
     bytes: Queue,
+    /// Its time stamps.
     stamps: Queue,
 }
 
 impl Sent {
     /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it.
     pub(super) fn begin(&mut self, next: u32, stamp: Option<u32>) {
-        *self =
-            Self { next: Some(next), beginning: Beginning::Begun, newest_stamp: stamp, ..Self::default() };
+        *self = Self { beginning: Beginning::Begun, bytes: Queue::of(Some(next)), stamps: Queue::of(stamp) };
     }
 
     /// Whether it begins here already, and has sent nothing since.
     pub(super) fn begins(&self, next: u32) -> bool {
-        self.next == Some(next)
+        self.bytes.newest() == Some(next)
     }
 
     /// Whether a SYN/ACK with this acknowledgment answers its SYN, since which it has sent nothing. What that brought may have
     /// been refused.
     pub(super) fn is_opened_by(&self, acknowledgment: u32) -> bool {
         let is_near = |next: u32| next.wrapping_sub(acknowledgment) <= u32::from(u16::MAX);
-        matches!(self.beginning, Beginning::Begun) && self.next.is_some_and(is_near)
+        matches!(self.beginning, Beginning::Begun) && self.bytes.newest().is_some_and(is_near)
     }
 
     /// Its SYN is answered, or answers one: all that it sends from here is seen.
@@ -131,12 +163,12 @@ impl Sent {
         let end = sequence.wrapping_add(length);
         self.beginning = match self.beginning {
             Beginning::Seen(asked) => Beginning::Seen(asked),
-            Beginning::Settled(since) if at - since >= LOST && self.next == Some(sequence) => {
+            Beginning::Settled(since) if at - since >= LOST && self.bytes.newest() == Some(sequence) => {
                 Beginning::Seen(Asked::Nothing)
             }
             _ => Beginning::Unseen,
         };
-        let seems_new = self.next.is_none_or(|next| !is_newer(next, sequence));
+        let seems_new = self.bytes.newest().is_none_or(|next| !is_newer(next, sequence));
         if seems_new {
             self.bytes.push(end, at);
         } else {
@@ -144,7 +176,7 @@ impl Sent {
             self.bytes.forget_after(sequence);
         }
         if self.is_more(end) {
-            self.next = Some(end);
+            self.bytes.set_newest(end);
         }
         if is_data && let Beginning::Seen(asked) = &mut self.beginning {
             let is_once = seems_new && !matches!(asked, Asked::Twice);
@@ -160,26 +192,26 @@ impl Sent {
     /// Whether no segment with this time stamp passed before. Of the very first that is not known.
     #[inline]
     pub(super) fn is_first_of(&mut self, stamp: u32) -> bool {
-        let is_known = self.newest_stamp.is_some();
-        let is_newest = self.newest_stamp.is_none_or(|newest| is_newer(stamp, newest));
+        let is_known = self.stamps.newest().is_some();
+        let is_newest = self.stamps.newest().is_none_or(|newest| is_newer(stamp, newest));
         if is_newest {
-            self.newest_stamp = Some(stamp);
+            self.stamps.set_newest(stamp);
         }
         is_newest && is_known
     }
 
     /// When that was sent, so far as was [seen](Self::is_seen), which this acknowledgment answers.
     pub(super) fn acknowledged(&mut self, at: Nanos, acknowledgment: u32) -> Option<Nanos> {
-        let is_beyond = self.next.is_some_and(|next| is_newer(acknowledgment, next));
+        let is_beyond = self.bytes.newest().is_some_and(|next| is_newer(acknowledgment, next));
         match &mut self.beginning {
-            Beginning::Unseen if self.next == Some(acknowledgment) => {
+            Beginning::Unseen if self.bytes.newest() == Some(acknowledgment) => {
                 self.beginning = Beginning::Settled(at);
             }
             // It has sent more than passed. What of that passes yet is late, or sent again.
             Beginning::Settled(_) if is_beyond => self.beginning = Beginning::Unseen,
             Beginning::Seen(asked) if is_beyond => {
                 *asked = Asked::Twice;
-                self.next = Some(acknowledgment);
+                self.bytes.set_newest(acknowledgment);
             }
             _ => {}
         }
@@ -189,26 +221,72 @@ impl Sent {
     /// When the time stamp was sent first that this is the first echo of.
     pub(super) fn echoed(&mut self, echo: u32) -> Option<Nanos> {
         // Something with this stamp has not passed: what passes yet with it is not what was answered first. (0 is no echo.)
-        if let Some(newest) = &mut self.newest_stamp
-            && echo != 0
-            && is_newer(echo, *newest)
-        {
-            *newest = echo;
+        if self.stamps.newest().is_some_and(|newest| echo != 0 && is_newer(echo, newest)) {
+            self.stamps.set_newest(echo);
         }
         self.stamps.answer(echo)
     }
 
     /// Whether data that end here hold anything that it has not sent before, nor had acknowledged.
     pub(super) fn is_more(&self, end: u32) -> bool {
-        self.next.is_none_or(|next| is_newer(end, next))
+        self.bytes.newest().is_none_or(|next| is_newer(end, next))
     }
 
     /// When the last byte of a request was sent to which data with this acknowledgment is the reply.
     pub(super) fn replied(&mut self, acknowledgment: u32) -> Option<Nanos> {
         let Beginning::Seen(asked) = &mut self.beginning else { return None };
         match std::mem::take(asked) {
-            Asked::At(at) if self.next == Some(acknowledgment) => Some(at),
+            Asked::At(at) if self.bytes.newest() == Some(acknowledgment) => Some(at),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOST, Queue, WAITING, is_newer};
+    use crate::unit::Nanos;
+    use proptest::prelude::*;
+
+    /// Numbers in ascending order, whatever their times, and answers between them: what is told is when just that was sent, and all is
+    /// told that fits.
+    fn hold(steps: Vec<(bool, u32, i64)>) -> Result<(), TestCaseError> {
+        let (mut queue, mut waiting) = (Queue::default(), Vec::<(u32, Nanos)>::new());
+        let (mut number, mut at) = (u32::MAX - 20, Nanos(1 << 40));
+        for (is_sent, more, later) in steps {
+            if is_sent {
+                (number, at) = (number.wrapping_add(more), at + Nanos(later));
+                queue.push(number, at);
+                if waiting.first().is_some_and(|(_, oldest)| at - *oldest > LOST) {
+                    waiting.clear();
+                }
+                let since = waiting.first().map_or(Nanos::ZERO, |(_, oldest)| at - *oldest);
+                let is_in_order = waiting.last().is_none_or(|(_, last)| at >= *last);
+                if waiting.len() < WAITING && is_in_order && since.0 <= i64::from(u32::MAX) {
+                    waiting.push((number, at));
+                }
+            } else {
+                let answer = number.wrapping_sub(more);
+                let left: Vec<_> =
+                    waiting.iter().copied().filter(|(one, _)| is_newer(*one, answer)).collect();
+                let told = waiting.iter().find(|(one, _)| *one == answer).map(|(_, at)| *at);
+                prop_assert_eq!(queue.answer(answer), told);
+                waiting = left;
+            }
+            let kept: Vec<_> = (0..usize::from(queue.count)).map(|place| queue.at(place)).collect();
+            prop_assert_eq!(kept, waiting.iter().map(|(_, at)| *at).collect::<Vec<_>>());
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_answered_was_sent_then(
+            steps in prop::collection::vec((any::<bool>(), 1..4_u32, prop_oneof![
+                0..1_000_i64, -500..0_i64, 0..6_000_000_000_i64,
+            ]), 1..60),
+        ) {
+            hold(steps)?;
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::super::FlowHash;
 use super::flows::{Beside, Flows, Place, State};
 use super::interval::Intervals;
-use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Sample, Segment};
+use super::sample::Trip;
+use super::{Continuous, Datagram, FlowLimits, Quic, RoundTrips, Segment};
 use crate::unit::Nanos;
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -48,14 +49,14 @@ impl Throughout {
     /// Shows a segment of this flow.
     pub fn see(&mut self, flow: FlowHash, segment: &Segment) {
         let mut heard = Heard { is_early: self.reach(segment.at), samples: 0, early: Vec::new() };
-        self.tcp.see_beside(flow, segment, &mut |sample, beside| heard.take(sample, beside));
+        self.tcp.see_beside(flow, segment, &mut |trip, beside| heard.take(trip, beside));
         self.heard(segment.at, heard, |this| &mut this.tcp.flows);
     }
 
     /// Shows a datagram of this flow.
     pub fn see_datagram(&mut self, flow: FlowHash, datagram: &Datagram<'_>) {
         let mut heard = Heard { is_early: self.reach(datagram.at), samples: 0, early: Vec::new() };
-        self.quic.see_beside(flow, datagram, &mut |sample, beside| heard.take(sample, beside));
+        self.quic.see_beside(flow, datagram, &mut |trip, beside| heard.take(trip, beside));
         self.heard(datagram.at, heard, |this| &mut this.quic.flows);
     }
 
@@ -86,15 +87,13 @@ impl Throughout {
     fn go_back<T: State>(
         &mut self,
         at: Nanos,
-        early: Vec<(Sample, Place)>,
+        early: Vec<(Trip, Place)>,
         of: fn(&mut Self) -> &mut Flows<T>,
     ) {
         self.end_before(at);
         let mut heard = Heard { is_early: false, samples: 0, early: Vec::new() };
-        for (sample, place) in early {
-            if let Some(mut beside) = of(self).beside(place) {
-                heard.take(sample, &mut beside);
-            }
+        for (trip, place) in early {
+            heard.take(trip, &mut of(self).beside(place));
         }
         self.samples += heard.samples;
     }
@@ -144,16 +143,16 @@ struct Heard {
     /// Samples with a value.
     samples: u64,
     /// Those that are kept for the interval that they lie in, and the place of their flow.
-    early: Vec<(Sample, Place)>,
+    early: Vec<(Trip, Place)>,
 }
 
 impl Heard {
     #[inline]
-    fn take(&mut self, sample: Sample, beside: &mut Beside<'_>) {
-        match sample.value.value() {
-            Some(_) if self.is_early => self.early.push((sample, beside.place)),
+    fn take(&mut self, trip: Trip, beside: &mut Beside<'_>) {
+        match trip.value.value() {
+            Some(_) if self.is_early => self.early.push((trip, beside.place)),
             Some(value) => {
-                beside.add(&sample, value);
+                beside.add(&trip, value);
                 self.samples += 1;
             }
             None => {}

@@ -6,6 +6,7 @@ mod stage;
 
 use super::super::{FlowHash, Half};
 use super::flows::{Beside, Flows, Kept, State};
+use super::sample::Trip;
 use super::shortest::SIGNS;
 use super::{By, Datagram, End, FlowLimits, Sample};
 use header::Header;
@@ -45,7 +46,7 @@ impl Quic {
 
     /// Shows a datagram of this flow.
     pub fn see(&mut self, flow: FlowHash, datagram: &Datagram<'_>, take: &mut impl FnMut(Sample)) {
-        self.see_beside(flow, datagram, &mut |sample, _| take(sample));
+        self.see_beside(flow, datagram, &mut |trip, beside| take(trip.between(*beside.ends)));
     }
 
     /// The same, with what the interval has of the flow.
@@ -53,7 +54,7 @@ impl Quic {
         &mut self,
         flow: FlowHash,
         datagram: &Datagram<'_>,
-        take: &mut impl FnMut(Sample, &mut Beside<'_>),
+        take: &mut impl FnMut(Trip, &mut Beside<'_>),
     ) {
         let Datagram { at, from, to, payload, length } = *datagram;
         let Some(header) = Header::of(payload) else { return };
@@ -72,20 +73,22 @@ impl Quic {
             }
             (None, _) => return,
         };
-        let by_client = stage.opened == is_first;
-        let mut tell = |at, [to, other]: [_; 2], by_client, value, by| {
-            take(Sample { at, to, end: Some(End::of(by_client)), other, value, by }, &mut beside);
+        let opened = stage.opened;
+        let by_client = opened == is_first;
+        let mut tell = |at, by_client, value, by| {
+            let (to_first, end) = (by_client == opened, Some(End::of(by_client)));
+            take(Trip { at, value, by, to_first, end }, &mut beside);
         };
         match header {
             Header::Short { spin: bit } => {
                 let tail = payload.last_chunk().map_or(0, |tail| u64::from_be_bytes(*tail));
                 if let Some((value, at)) = spin.see(by_client, bit, tail, at) {
-                    tell(at, [to, from], !by_client, Half::Exact(value), By::SpinBit);
+                    tell(at, !by_client, Half::Exact(value), By::SpinBit);
                 }
             }
             Header::Long(long) => {
                 if let Some(value) = stage.advance(by_client, &long, length, at) {
-                    tell(at, [from, to], by_client, value, By::QuicHandshake);
+                    tell(at, by_client, value, By::QuicHandshake);
                 }
                 if stage.is_new() {
                     *spin = Spin::default();
