@@ -314,6 +314,7 @@ fn a_probe_that_is_taken_out_of_the_file_ships_no_more() {
     bench.know("probe=elsewhere");
     offer(&shipper, 100..200);
     bench.hear("refuses: the probe 'here' is not this key's to ship for");
+    bench.hear(": refused: the probe 'here' is not this key's to ship for");
     assert_eq!(bench.kept().0, 100);
     bench.know("probe=elsewhere,here");
     assert_eq!(until_kept(200), 200);

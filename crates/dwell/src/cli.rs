@@ -2,10 +2,13 @@
 
 use crate::failure::bad_argument;
 use crate::output::Output;
+use crate::screen::NO_OUTPUT;
 use crate::verb;
 use anyhow::{Result, anyhow};
 use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use dwell_store::RecordWriter;
+use std::io::{self, ErrorKind, Write as _};
+use std::process::exit;
 
 /// Tells where a packet's time goes between two hosts.
 ///
@@ -68,10 +71,15 @@ fn with_negative_numbers(command: Command) -> Command {
 }
 
 /// Why a command line cannot be understood. How it is written is told ahead, so that the reason is the last line, as that of
-/// every error is.
+/// every error is. Where help or the version is asked for, the process ends with that, if it can be written.
 fn misuse(error: &clap::Error) -> anyhow::Error {
     if !error.use_stderr() {
-        error.exit();
+        return match error.print().and_then(|()| io::stdout().flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                anyhow::Error::new(error).context(NO_OUTPUT)
+            }
+            _ => exit(0),
+        };
     }
     let said = error.render().to_string();
     let (reason, usage) = match said.strip_prefix("error: ") {

@@ -399,16 +399,15 @@ fn a_picture_makes_no_folders_and_is_refused_before_anything_is_measured() {
 #[test]
 fn standard_output_that_is_full_is_told_by_name() {
     let here = folder();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
-    let output = command.args(["plan", "lan.toml"]).current_dir(here.path()).stdout(full).output();
-    let output = output.expect("the command runs");
-    assert_eq!(status(&output), 1);
-    assert!(
-        reason(&output).contains("cannot write to standard output: No space left"),
-        "{}",
-        reason(&output)
-    );
+    for asked in [&["plan", "lan.toml"][..], &["--help"], &["watch", "--help"], &["--version"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+        let output = command.args(asked).current_dir(here.path()).stdout(full).output();
+        let output = output.expect("the command runs");
+        assert_eq!(status(&output), 1, "{asked:?}");
+        let reason = reason(&output);
+        assert!(reason.contains("cannot write to standard output: No space left"), "{asked:?}: {reason}");
+    }
 }
 
 #[test]

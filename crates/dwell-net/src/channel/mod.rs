@@ -42,6 +42,9 @@ pub enum ChannelError {
     /// What came is not what this protocol sends.
     #[error("the other end broke the protocol: {0}")]
     Protocol(String),
+    /// This end refused what the other asked for, and told it why.
+    #[error("refused: {0}")]
+    Refused(String),
     /// The stream ended or failed.
     #[error("the control channel failed: {0}")]
     Stream(#[source] io::Error),

@@ -113,7 +113,7 @@ impl Warehouse {
     fn let_in(probe: &str, channel: &mut Channel, peers: &Peers) -> Result<(), ChannelError> {
         let Some(why) = not_its_own(probe, channel.peer(), peers) else { return Ok(()) };
         channel.send(&Receipt::Refused { why: why.clone() })?;
-        Err(ChannelError::Protocol(why))
+        Err(ChannelError::Refused(why))
     }
 
     /// Keeps one batch: what to answer, and whether the session may go on.
