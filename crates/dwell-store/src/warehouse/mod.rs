@@ -21,7 +21,7 @@ pub use sqlite::Sqlite;
 pub use store::{Account, Store};
 
 /// The layout of the tables. Another one has another number.
-const FORMAT: i64 = 3;
+pub const FORMAT: i64 = 3;
 
 /// The layout before: batches had no digest. It is read as it is, and made into ours when something is kept in it.
 const NO_DIGESTS: i64 = 2;
