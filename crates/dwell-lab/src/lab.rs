@@ -125,6 +125,12 @@ impl Lab {
         self.inner.testbed.carriage
     }
 
+    /// Its source, what joins it and its destination, in this order: the name of each, and the file by which others enter its
+    /// namespace while this process lives.
+    pub fn namespaces(&self) -> impl Iterator<Item = (&str, String)> {
+        self.inner.testbed.wiring.namespaces().map(|namespace| (namespace.name(), namespace.path()))
+    }
+
     /// The address of its agent, inside the lab.
     #[must_use]
     pub fn agent_address(&self) -> IpAddr {

@@ -21,7 +21,7 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Makes one. The name is for messages alone.
+    /// Makes one. The name is for people alone.
     pub(crate) fn new(name: &str) -> Result<Self, LabError> {
         let made = thread::scope(|scope| {
             let maker = scope.spawn(|| {
@@ -32,6 +32,10 @@ impl Namespace {
         });
         let file = made.map_err(|reason| LabError::Refused { reason })?;
         Ok(Self { name: name.into(), file: Arc::new(file) })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// A path by which `ip link set .. netns` finds it while this process lives.

@@ -111,8 +111,9 @@ impl Wiring {
         Ok(wiring)
     }
 
-    fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
-        [&self.source, &self.destination].into_iter().chain(&self.nodes)
+    /// From the source to the destination.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        [&self.source].into_iter().chain(&self.nodes).chain([&self.destination])
     }
 
     /// Keeps a namespace from sending anything of its own accord: no router solicitations, no listener reports.

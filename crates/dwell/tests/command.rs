@@ -705,6 +705,40 @@ fn the_lab_measures_on_the_kernel_or_says_why_not() {
     }
 }
 
+/// Other tools enter it as it says. Where no lab is possible, nothing is there to be entered.
+#[test]
+fn a_lab_that_is_up_says_how_to_enter_it() {
+    let here = folder();
+    let mut lab = Command::new(env!("CARGO_BIN_EXE_dwell"))
+        .args(["lab", "up", "lan.toml"])
+        .current_dir(here.path())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(lab.stdout.take().expect("its output")));
+    let mut said = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        said.push(line);
+        if said.last().is_some_and(|line| line.starts_with("  destination: ")) {
+            break;
+        }
+    }
+    let entering = |name: &str| said.iter().find_map(|line| line.strip_prefix(&format!("  {name}: ")));
+    let addresses = ["source", "destination"].map(|name| {
+        let line = format!("{} ip -brief -4 address show eth0", entering(name)?);
+        Some(out(&Command::new("sh").args(["-c", &line]).output().expect("a shell")))
+    });
+    lab.kill().expect("a lab that is up, or has ended");
+    lab.wait().expect("its end");
+    if let [Some(source), Some(destination)] = addresses {
+        assert!(source.contains("10.77.0.1/24") && destination.contains("10.77.0.2/24"), "{said:?}");
+        assert!(said[0].ends_with("its agent at 10.77.0.2; interrupt to end it"), "{said:?}");
+    } else {
+        assert!(said.is_empty(), "{said:?}");
+        println!("skipped: no lab is possible here");
+    }
+}
+
 /// Two hosts with keys of their own, over the loopback.
 #[test]
 fn two_hosts_measure_over_the_loopback() {

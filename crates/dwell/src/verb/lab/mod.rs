@@ -185,21 +185,18 @@ fn check(file: &Path, output: &Output) -> Result<()> {
 
 fn up(file: &Path, output: &Output) -> Result<()> {
     let (lab, scenario) = build(file, output)?;
-    // Keeps a thread in the source's namespace too; and by the time that it has answered, all others are in theirs.
-    let _session = lab.connect()?;
-    let namespaces = namespaces();
     if output.json {
         print_json(&json!({
             "scenario": scenario.name,
             "process": std::process::id(),
-            "namespaces": namespaces.iter().map(|(role, place)| (role.clone(), json!(place))).collect::<Map<_, _>>(),
+            "namespaces": lab.namespaces().map(|(name, place)| (name.to_owned(), json!(place))).collect::<Map<_, _>>(),
             "agent": lab.agent_address().to_string(),
             "carriage": lab.carriage(),
         }))?;
     } else {
         let mut text = built(&scenario, lab.carriage(), lab.agent_address());
-        for (role, place) in &namespaces {
-            let _ = writeln!(text, "  {role}: nsenter --net={place}");
+        for (name, place) in lab.namespaces() {
+            let _ = writeln!(text, "  {name}: {}", entering(&place));
         }
         print(&text)?;
     }
@@ -223,24 +220,14 @@ fn built(scenario: &Scenario, carriage: Carriage, agent: IpAddr) -> String {
     text
 }
 
-/// The namespaces of this process's threads but its own, each once, with the name of a thread in it: a lab's namespaces
-/// have no other name.
-fn namespaces() -> Vec<(String, String)> {
-    let own = std::fs::read_link("/proc/self/ns/net").ok();
-    let mut seen = vec![own];
-    let mut found = Vec::new();
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    for thread in threads {
-        let place = thread.path().join("ns/net");
-        let namespace = std::fs::read_link(&place).ok();
-        if namespace.is_some() && !seen.contains(&namespace) {
-            seen.push(namespace);
-            let role = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
-            let place = place.display().to_string();
-            found.push((role.trim().to_owned(), place.replace("self", &std::process::id().to_string())));
-        }
+/// How a program is started in a namespace: where users make their own, as whom they are there.
+fn entering(place: &str) -> String {
+    let own = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/user")).ok();
+    let here = std::process::id();
+    if own(&std::os::unix::process::parent_id().to_string()) == own(&here.to_string()) {
+        return format!("nsenter --net={place}");
     }
-    found
+    format!("nsenter --user=/proc/{here}/ns/user --preserve-credentials --net={place}")
 }
 
 #[cfg(test)]
