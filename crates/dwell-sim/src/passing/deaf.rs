@@ -32,31 +32,31 @@ impl Deafness {
         if plan.views[probe] != View::Deaf {
             return None;
         }
-        let is_shown = |until: Option<Nanos>| {
-            let heard = passed.iter().filter(|passing| until.is_none_or(|until| passing.at <= until));
-            is_deaf(heard)
-        };
-        Some(match over(passed) {
-            over if is_shown(over) => Self::Shown,
-            _ if is_shown(None) => Self::ShownLater,
+        Some(match in_time(passed) {
+            in_time if is_deaf(in_time) => Self::Shown,
+            _ if is_deaf(passed) => Self::ShownLater,
             _ => Self::Hidden,
         })
     }
 }
 
-/// When a reader must have its mind made up.
-fn over(passed: &[Passing<'_>]) -> Option<Nanos> {
-    let third = passed.iter().find(|passing| passing.sent.forward && !passing.is(Kind::Syn))?;
-    let before = |kind: Kind| -> Vec<Nanos> {
-        let of_kind = passed.iter().filter(|passing| passing.is(kind) && passing.at < third.at);
-        of_kind.map(|passing| passing.at).collect()
-    };
+/// What passes before a reader must have its mind made up. Of what bears the time of the client's ACK too, by a coarse clock, that is
+/// what came before it.
+fn in_time<'a, 's>(passed: &'a [Passing<'s>]) -> &'a [Passing<'s>] {
+    let is_third = |passing: &Passing<'_>| passing.sent.forward && !passing.is(Kind::Syn);
+    let Some(place) = passed.iter().position(is_third) else { return passed };
+    let (before, third) = (&passed[..place], &passed[place]);
+    let of = |kind: Kind| -> Vec<usize> { (0..place).filter(|at| before[*at].is(kind)).collect() };
     let is_reset = third.segment.is_some_and(|segment| segment.flags.has(TcpFlags::RST));
-    let is_whole = match (&before(Kind::Syn)[..], &before(Kind::SynAck)[..]) {
-        ([syn], [answer]) => (third.is(Kind::Ack) || is_reset) && syn < answer && *answer - *syn < SOONEST,
+    let is_whole = match (&of(Kind::Syn)[..], &of(Kind::SynAck)[..]) {
+        ([syn], [answer]) => {
+            let took = before[*answer].at - before[*syn].at;
+            (third.is(Kind::Ack) || is_reset) && syn < answer && took < SOONEST
+        }
         _ => false,
     };
-    Some(if is_whole { third.at } else { third.at + WAIT })
+    let waited = passed.iter().take_while(|passing| passing.at <= third.at + WAIT).count();
+    &passed[..if is_whole { place + 1 } else { waited }]
 }
 
 /// A SYN/ACK that passed: its time stamp, and whether an ACK to it did.
@@ -77,7 +77,7 @@ struct End {
 
 /// Whether something that was heard has no cause among what was heard before it. Either end may open, or both: then a
 /// SYN/ACK answers the other's SYN, whoever sent it.
-fn is_deaf<'p, 's: 'p>(heard: impl Iterator<Item = &'p Passing<'s>>) -> bool {
+fn is_deaf(heard: &[Passing<'_>]) -> bool {
     let mut ends = [End::default(), End::default()];
     let mut server_speaks = false;
     for passing in heard {

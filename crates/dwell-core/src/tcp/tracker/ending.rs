@@ -40,11 +40,11 @@ impl Tracker {
                 // The ACK was sent before the data after it, and before what the server sent then.
                 (Class::Held, Some(later)) if later < third.at => {
                     let handshake = self.held(place);
-                    self.tell(place, &handshake, take);
+                    self.conclude(place, segment.at, &handshake, take);
                 }
                 (Class::Held | Class::Stray | Class::Answered, _) => {
                     let handshake = self.table.at_mut(place).established(third);
-                    self.tell(place, &handshake, take);
+                    self.conclude(place, segment.at, &handshake, take);
                 }
             }
         } else if matches!(class, Class::Stray | Class::Answered) && progress.shows_established(segment) {
@@ -103,7 +103,7 @@ impl Tracker {
             progress.flags = handshake.flags;
             self.hold(place, early.at, early);
         } else {
-            self.tell(place, &handshake, take);
+            self.conclude(place, early.at, &handshake, take);
         }
     }
 

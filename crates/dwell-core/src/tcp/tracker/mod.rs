@@ -302,6 +302,13 @@ impl Tracker {
         }
     }
 
+    /// One is over, by what passed at this time, which may be stamped before what passed earlier.
+    fn conclude(&mut self, place: Place, at: Nanos, handshake: &Handshake, take: &mut dyn FnMut(Handshake)) {
+        let last = self.table.touched(place).max(at);
+        self.table.touch(place, last);
+        self.tell(place, handshake, take);
+    }
+
     /// One is over. It is handed out first: it is copied for that, and what was just written is to be had only when all that was
     /// written before it is, which would wait for memory.
     fn tell(&mut self, place: Place, handshake: &Handshake, take: &mut dyn FnMut(Handshake)) {

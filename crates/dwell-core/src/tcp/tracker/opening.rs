@@ -178,14 +178,14 @@ impl Tracker {
         progress.answered(answer);
         if !progress.may_be_repeated() {
             let handshake = self.held(place);
-            self.tell(place, &handshake, take);
+            self.conclude(place, answer.at, &handshake, take);
         }
     }
 
     /// An acknowledgment where both ends sent a SYN.
     pub(super) fn cross(&mut self, place: Place, segment: &Segment, take: &mut dyn FnMut(Handshake)) {
         match self.table.at_mut(place).crossed(segment) {
-            Some(handshake) => self.tell(place, &handshake, take),
+            Some(handshake) => self.conclude(place, segment.at, &handshake, take),
             None => self.touch(place, segment.at, Class::Answered),
         }
     }

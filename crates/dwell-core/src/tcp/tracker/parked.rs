@@ -16,6 +16,8 @@ const SAID: [Flag; 5] = [Flag::NoTimestamps, Flag::OptionsCut, Flag::Mptcp, Flag
 const STAMPED: u64 = 1 << 8;
 /// There is one.
 const KEPT: u64 = 1 << 9;
+/// The client is the lesser of the two ends.
+const UP: u64 = 1 << 10;
 
 /// SYNs that had to give way before anything answered them, twice as many as there are places for handshakes. In a flood
 /// that is nearly all that is ever seen of most; whose answer comes late, or who is sent again, is known by them.
@@ -48,8 +50,10 @@ impl Parked {
         let said =
             SAID.iter().enumerate().map(|(bit, flag)| u64::from(progress.has(*flag)) << bit).sum::<u64>();
         let stamped = if stamp.is_some() { STAMPED } else { 0 };
+        let (client, server) = progress.ends();
+        let way = if client <= server { UP } else { 0 };
         let words = u64::from(stamp.unwrap_or(0)) << 32 | u64::from(progress.syn_data) << 16;
-        let packed = [name(flow, progress.isn_client), at.0 as u64, words | said | stamped | KEPT];
+        let packed = [name(flow, progress.isn_client), at.0 as u64, words | said | stamped | way | KEPT];
         self.is_empty = false;
         let oldest = self.set(flow).iter_mut().min_by_key(|[_, at, words]| (*words > 0, *at as i64))?;
         let [whose, _, words] = std::mem::replace(oldest, packed);
@@ -69,10 +73,12 @@ impl Parked {
             }
             _ => return None,
         };
+        let way = if from <= to { UP } else { 0 };
         let is_it = |[whose, _, words]: &&mut Packed| {
             // Some or all of its data may be acknowledged with it.
             let beyond = if has(TcpFlags::ACK) { u32::from((*words >> 16) as u16) } else { 0 };
-            *words > 0 && *whose >> 32 == u64::from(flow.0) && number.wrapping_sub(*whose as u32) <= beyond
+            let is_of_flow = *words > 0 && *words & UP == way && *whose >> 32 == u64::from(flow.0);
+            is_of_flow && number.wrapping_sub(*whose as u32) <= beyond
         };
         let packed = std::mem::take(self.set(flow).iter_mut().find(is_it)?);
         Some(unpacked(packed, from, to))
@@ -101,5 +107,41 @@ fn unpacked([whose, at, words]: Packed, from: Endpoint, to: Endpoint) -> Segment
             mptcp: said(Flag::Mptcp),
             cut: said(Flag::OptionsCut),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    /// Both ends may begin with the same number: what the client sends then answers nothing of its own.
+    #[test]
+    fn a_syn_is_answered_by_the_other_end_alone() {
+        let end = |last, port| Endpoint { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)), port };
+        for (from, to) in [(end(1, 40_000), end(2, 80)), (end(2, 40_000), end(1, 80))] {
+            let (sequence, flow) = (u32::MAX - 1, FlowHash(9));
+            let syn = Segment {
+                at: Nanos(5),
+                from,
+                to,
+                flags: TcpFlags::SYN,
+                sequence,
+                acknowledgment: 0,
+                payload: 0,
+                options: Options::default(),
+            };
+            let reset = Segment {
+                flags: TcpFlags::RST.with(TcpFlags::ACK),
+                sequence: u32::MAX,
+                acknowledgment: u32::MAX,
+                ..syn
+            };
+            let mut parked = Parked::new(64);
+            assert_eq!(parked.keep(flow, &Progress::opened(&syn)), None);
+            assert_eq!(parked.take(flow, &reset), None);
+            assert_eq!(parked.take(flow, &Segment { from: to, to: from, ..reset }), Some(syn));
+            assert_eq!(parked.take(flow, &syn), None);
+        }
     }
 }

@@ -128,6 +128,17 @@ fn a_clock_that_was_set_back_makes_nothing_late() {
     assert_eq!((counts.established, counts.late), (2, 0));
 }
 
+/// Its SYN and SYN/ACK were sent again, and pass after the ACK that is stamped after them.
+#[test]
+fn what_passes_late_of_a_handshake_that_took_long_begins_no_other() {
+    let again = 1_002_000;
+    for end in [ack(again + 450), with_data(ack(again + 450), 300)] {
+        let late = [syn(again), syn_ack(again + 300), with_data(ack(again + 900), 300)];
+        let (told, counts) = counted(&[&[syn(0), syn_ack(300), end][..], &late].concat());
+        assert_eq!((told.len(), counts.established), (1, 1), "{told:?}");
+    }
+}
+
 #[test]
 fn a_syn_that_passes_late_is_judged_with_the_others() {
     let told = |order: [usize; 3]| {
