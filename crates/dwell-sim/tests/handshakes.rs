@@ -3,6 +3,7 @@
 use dwell_core::tcp::{Limits, Tracker};
 use dwell_sim::passing::{Judge, Population, Told, Wrong};
 use std::collections::HashMap;
+use std::ops::Range;
 
 fn assert_judged(judge: &Judge) {
     for ((label, half), tally) in judge.tallies() {
@@ -163,4 +164,37 @@ fn handshakes_of_no_connection_and_those_told_twice_are_counted() {
     let mut stranger = Judge::default();
     said.iter().for_each(|one| stranger.hear(one));
     assert_eq!(stranger.misnamed(), (all, all));
+}
+
+/// How many connections there were at a probe, of which none is told wrong.
+fn hold(seeds: Range<u64>) -> u64 {
+    let connections = seeds.map(|seed| {
+        let population = Population::drawn(seed);
+        for (probe, judge) in population.judged().iter().enumerate() {
+            assert!(
+                judge.wrong().is_empty(),
+                "seed {seed}, probe {probe}: {population:?}: {:#?}",
+                judge.wrong()
+            );
+        }
+        u64::from(population.connections) * population.probes as u64
+    });
+    connections.sum()
+}
+
+#[test]
+fn nothing_is_wrong_whatever_is_drawn() {
+    hold(0..60);
+}
+
+/// The figure of the book: `cargo test --release -p dwell-sim --test handshakes -- --ignored --nocapture drawn_of_many`; the first seed
+/// is in `FROM`, how many in `SEEDS`.
+#[test]
+#[ignore = "takes minutes"]
+fn nothing_is_wrong_whatever_is_drawn_of_many() {
+    let asked =
+        |name: &str, else_: u64| std::env::var(name).map_or(else_, |value| value.parse().expect(name));
+    let from = asked("FROM", 1_000);
+    let seeds = from..from + asked("SEEDS", 2_000);
+    println!("{} connections at a probe, none wrong", hold(seeds));
 }

@@ -58,6 +58,32 @@ impl Default for Population {
     }
 }
 
+impl Population {
+    /// One of which everything is drawn: more than anybody thinks of.
+    #[must_use]
+    pub fn drawn(seed: u64) -> Self {
+        let mut rng = stream(seed, &[0x6472_6177]);
+        let mut of = |values: &[u32]| values[rng.random_range(0..values.len())];
+        let (connections, rate) = (of(&[300, 1_000, 3_000]), of(&[50, 300, 1_000, 5_000, 30_000]));
+        let (probes, resolution) = (of(&[1, 2, 3, 4]), of(&[1, 1, 1_000, 1_000_000]));
+        let (data, flood) = (of(&[0, 1, 2, 4, 8, 24]), of(&[0, 0, 0, 3_000]));
+        let mut seldom = |share: f64, most: u32| rng.random_bool(share).then(|| rng.random_range(0..most));
+        Self {
+            connections,
+            probes: probes as usize,
+            seed,
+            data,
+            flood,
+            rate,
+            resolution: Nanos(resolution.into()),
+            nat: seldom(0.25, probes).map(|probe| probe as usize),
+            one_way: seldom(0.25, probes).map(|probe| probe as usize),
+            loss: seldom(0.3, 30).map(|percent| f64::from(percent) / 100.0),
+            label: None,
+        }
+    }
+}
+
 /// What comes out: a connection's truth before any of its packets, packets in the order in which the probes see them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {

@@ -18,6 +18,7 @@ pub use sample::{By, End, Sample};
 pub use throughout::{Samples, Throughout};
 
 use super::dissect::Datagram;
+use super::tracker::is_copy_at;
 use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::{Beside, Flows, Kept, State};
@@ -48,12 +49,34 @@ pub struct Continuous {
 }
 
 /// A TCP connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Connection {
     /// By the end that was heard first, and by the other.
     sent: [Sent; 2],
     /// Whether the first one opened it; `None` where that was not seen.
     first_opened: Option<bool>,
+    /// Behind each end's SYN with its data, and when it passed last.
+    begun: [u32; 2],
+    begun_at: [Nanos; 2],
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        let sent = <[Sent; 2]>::default();
+        Self { sent, first_opened: None, begun: [0; 2], begun_at: [NEVER; 2] }
+    }
+}
+
+const NEVER: Nanos = Nanos(i64::MIN);
+
+impl Connection {
+    /// A SYN of this end: whether it begins what follows. What is sent again changes nothing, as long as nothing followed; nor does
+    /// what is seen twice, by a mirror, whatever did.
+    fn begins(&mut self, end: usize, after_syn: u32, at: Nanos) -> bool {
+        let is_copy = self.begun[end] == after_syn && is_copy_at(self.begun_at[end], at);
+        (self.begun[end], self.begun_at[end]) = (after_syn, at);
+        !is_copy && !self.sent[end].begins(after_syn)
+    }
 }
 
 impl State for Connection {
@@ -97,10 +120,11 @@ impl Continuous {
         let is_answer = flags.has(TcpFlags::ACK);
         let (is_syn, stamp) = (flags.has(TcpFlags::SYN), options.timestamps.map(|stamps| stamps.value));
         let after_syn = sequence.wrapping_add(1).wrapping_add(payload);
-        // What is sent again changes nothing.
-        let begins = is_syn && !connection.sent[usize::from(!is_first)].begins(after_syn);
+        let number = usize::from(!is_first);
+        let begins = is_syn && connection.begins(number, after_syn, at);
         if flags.has(TcpFlags::RST) || begins && !is_answer {
-            *connection = Connection::default();
+            let (begun, begun_at) = (connection.begun, connection.begun_at);
+            *connection = Connection { begun, begun_at, ..Connection::default() };
         }
         if is_syn {
             connection.first_opened = Some(is_first != is_answer);
@@ -140,7 +164,7 @@ impl Continuous {
         } else if let Some(stamp) = stamp {
             // A pure ACK asks for nothing: its stamp is echoed when the other end happens to send something, and an
             // echo of data with the same stamp may be of this (RFC 7323, 4.3).
-            own.is_first_of(stamp);
+            own.stamp(stamp, at, false);
         }
     }
 }

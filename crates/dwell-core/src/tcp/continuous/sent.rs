@@ -53,6 +53,17 @@ impl Queue {
         }
     }
 
+    /// The last of them has this number and was not the first that did, or what was asks for nothing: it passed late, stamped then.
+    fn correct(&mut self, number: u32, at: Nanos, asks: bool) {
+        let Some(last) = usize::from(self.count).checked_sub(1) else { return };
+        if self.numbers[last] == number && at < self.at(last) {
+            self.count -= 1;
+            if asks {
+                self.push(number, at);
+            }
+        }
+    }
+
     /// When the one at this place was sent.
     fn at(&self, place: usize) -> Nanos {
         self.since + Nanos(i64::from(self.later[place]))
@@ -182,22 +193,26 @@ impl Sent {
             let is_once = seems_new && !matches!(asked, Asked::Twice);
             *asked = if is_once { Asked::At(at) } else { Asked::Twice };
         }
-        if let Some(stamp) = stamp
-            && self.is_first_of(stamp)
-        {
-            self.stamps.push(stamp, at);
+        if let Some(stamp) = stamp {
+            self.stamp(stamp, at, true);
         }
     }
 
-    /// Whether no segment with this time stamp passed before. Of the very first that is not known.
+    /// A segment with this time stamp, which asks for an answer or not: the first with it is what its echo answers. Of the very first that
+    /// passes it is not known whether it is.
     #[inline]
-    pub(super) fn is_first_of(&mut self, stamp: u32) -> bool {
-        let is_known = self.stamps.newest().is_some();
-        let is_newest = self.stamps.newest().is_none_or(|newest| is_newer(stamp, newest));
-        if is_newest {
-            self.stamps.set_newest(stamp);
+    pub(super) fn stamp(&mut self, stamp: u32, at: Nanos, asks: bool) {
+        match self.stamps.newest() {
+            Some(newest) if is_newer(stamp, newest) => {
+                self.stamps.set_newest(stamp);
+                if asks {
+                    self.stamps.push(stamp, at);
+                }
+            }
+            Some(newest) if stamp == newest => self.stamps.correct(stamp, at, asks),
+            Some(_) => {}
+            None => self.stamps.set_newest(stamp),
         }
-        is_newest && is_known
     }
 
     /// When that was sent, so far as was [seen](Self::is_seen), which this acknowledgment answers.

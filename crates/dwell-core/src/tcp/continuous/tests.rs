@@ -326,6 +326,51 @@ fn a_full_window_is_sampled_and_what_is_lost_blocks_nothing() {
     assert_eq!(told(&silent, By::Acknowledgment), [(server(), 300)]);
 }
 
+/// Twice, 200 us apart: a mirror's second copies of SYN and SYN/ACK pass after the first of what follows them.
+#[test]
+fn what_a_mirror_shows_twice_begins_nothing() {
+    let syn = |at| stamped(Segment { flags: TcpFlags::SYN, ..sent(at, 0, 0, 0) }, 7, 0);
+    let both = TcpFlags::SYN.with(TcpFlags::ACK);
+    let answer = |at| stamped(back(Segment { flags: both, ..sent(at, 50, 1, 0) }), 90, 7);
+    let asked = |at| stamped(sent(at, 1, 51, 100), 8, 90);
+    let replied = |at| stamped(back(sent(at, 51, 101, 200)), 91, 8);
+    let heard = |at| stamped(sent(at, 101, 251, 0), 9, 91);
+    let once = [syn(0), answer(100), asked(150), replied(290), heard(340)];
+    let twice = [
+        syn(0),
+        answer(100),
+        asked(150),
+        syn(200),
+        replied(290),
+        answer(300),
+        heard(340),
+        asked(350),
+        replied(490),
+        heard(540),
+    ];
+    for segments in [&once[..], &twice] {
+        assert_eq!(told_of(segments, By::Acknowledgment), [(server(), 140), (client(), 50)]);
+        assert_eq!(told_of(segments, By::Timestamps), [(server(), 140), (client(), 50)]);
+        assert_eq!(told_of(segments, By::Response), [(server(), 140)]);
+    }
+}
+
+/// A tap that writes down what passed in another order, with the times at which it did.
+#[test]
+fn the_first_with_a_time_stamp_may_pass_late() {
+    let segments = |late: Segment| {
+        let first = stamped(sent(0, 1, 1, 100), 7, 0);
+        let second = stamped(sent(5_000, 201, 1, 100), 8, 0);
+        let echo = stamped(back(sent(5_300, 1, 301, 0)), 90, 8);
+        [first, stamped(back(sent(300, 1, 101, 0)), 89, 7), second, late, echo]
+    };
+    let told = |late| told(&segments(late), By::Timestamps);
+    let [data, bare] = [sent(4_950, 101, 1, 100), sent(4_950, 101, 1, 0)].map(|late| stamped(late, 8, 0));
+    assert_eq!(told(data), [(server(), 300), (server(), 350)]);
+    // What asks for nothing may be answered at any time.
+    assert_eq!(told(bare), [(server(), 300)]);
+}
+
 #[test]
 fn a_handshake_gives_nothing_here() {
     let syn = |at| Segment { flags: TcpFlags::SYN, ..sent(at, 0, 0, 0) };

@@ -85,6 +85,11 @@ pub(in super::super) const fn is_newer(one: u32, other: u32) -> bool {
     ahead != 0 && ahead < 1 << 31
 }
 
+/// Whether two equal segments with these stamps are one.
+pub(in super::super) fn is_copy_at(one: Nanos, other: Nanos) -> bool {
+    (one - other).abs() < COPY
+}
+
 impl Asked {
     pub(super) fn once(segment: &Segment) -> Self {
         let value = segment.options.timestamps.map(|stamps| stamps.value);
@@ -115,13 +120,8 @@ impl Asked {
     pub(super) fn is_copy(&self, segment: &Segment) -> bool {
         let value = segment.options.timestamps.map(|stamps| stamps.value);
         self.count > 0
-            && Self::is_copy_at(self.newest, segment.at)
+            && is_copy_at(self.newest, segment.at)
             && value == self.marks.has(STAMPED).then_some(self.newest_value)
-    }
-
-    /// Whether two equal segments with these stamps are one.
-    pub(super) fn is_copy_at(one: Nanos, other: Nanos) -> bool {
-        (one - other).abs() < COPY
     }
 
     /// Asked again, by `segment`.

@@ -10,7 +10,7 @@
 //! ```
 
 use super::super::{Ending, Flag, Half, Handshake, Segment, TcpFlags};
-use super::asked::{Asked, TIMEOUT};
+use super::asked::{Asked, TIMEOUT, is_copy_at};
 use super::early::{Early, What};
 use super::progress::{Progress, echo};
 use crate::unit::Nanos;
@@ -54,7 +54,7 @@ impl Progress {
         };
         if by_client == (early.what == What::ClientCrosses) {
             // Sent again: an ACK may then answer either. Where no SYN was seen twice, it is no copy, however soon it comes.
-            let is_copy = self.is_mirrored() && Asked::is_copy_at(early.at, segment.at);
+            let is_copy = self.is_mirrored() && is_copy_at(early.at, segment.at);
             self.skewed |= is_syn && !is_copy;
             return None;
         }

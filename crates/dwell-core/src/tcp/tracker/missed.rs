@@ -1,7 +1,7 @@
 //! Equal segments that may be one or two, and what shows that the probe missed a segment.
 
 use super::super::{Flag, Half, Segment};
-use super::asked::{Asked, TIMEOUT, Which};
+use super::asked::{TIMEOUT, Which, is_copy_at};
 use super::early::{Early, What};
 use super::progress::{Progress, echo};
 use crate::unit::Nanos;
@@ -128,7 +128,7 @@ impl Progress {
         if third.at < first.at {
             self.early = Some(third);
         }
-        let is_copy = self.is_mirrored() && Asked::is_copy_at(first.at, third.at);
+        let is_copy = self.is_mirrored() && is_copy_at(first.at, third.at);
         if first.what == What::Ack && third.what == What::Ack && !is_copy {
             // Each pure one answers a SYN/ACK of its own, not sooner sent than the one that the first answers.
             let is_newest = self.settled().answers.answered(first.echo) == Which::Newest;
