@@ -53,13 +53,25 @@ impl Queue {
         }
     }
 
-    /// The last of them has this number and was not the first that did, or what was asks for nothing: it passed late, stamped then.
+    /// Something with this number passes late, stamped then, which asks for an answer or for nothing: it was the first with it.
     fn correct(&mut self, number: u32, at: Nanos, asks: bool) {
-        let Some(last) = usize::from(self.count).checked_sub(1) else { return };
-        if self.numbers[last] == number && at < self.at(last) {
-            self.count -= 1;
-            if asks {
-                self.push(number, at);
+        let count = usize::from(self.count);
+        // Nearly all pass in order.
+        if count == 0 || at >= self.at(count - 1) {
+            return;
+        }
+        let kept: [(u32, Nanos); WAITING] =
+            std::array::from_fn(|place| (self.numbers[place], self.at(place)));
+        let is_it = |(one, then): &(u32, Nanos)| *one == number && at < *then;
+        if !kept[..count].iter().any(is_it) {
+            return;
+        }
+        self.count = 0;
+        for one in &kept[..count] {
+            match is_it(one) {
+                true if asks => self.push(number, at),
+                true => {}
+                false => self.push(one.0, one.1),
             }
         }
     }
@@ -143,7 +155,10 @@ pub(super) struct Sent {
 impl Sent {
     /// A SYN: its round trip is the handshake's. What lies before `next` was sent with it.
     pub(super) fn begin(&mut self, next: u32, stamp: Option<u32>) {
-        *self = Self { beginning: Beginning::Begun, bytes: Queue::of(Some(next)), stamps: Queue::of(stamp) };
+        // It may pass late: then what passed before it bore newer stamps, and was the first to.
+        let known = self.stamps.newest().filter(|known| stamp.is_some_and(|stamp| is_newer(*known, stamp)));
+        let stamps = Queue::of(known.or(stamp));
+        *self = Self { beginning: Beginning::Begun, bytes: Queue::of(Some(next)), stamps };
     }
 
     /// Whether it begins here already, and has sent nothing since.
@@ -209,8 +224,7 @@ impl Sent {
                     self.stamps.push(stamp, at);
                 }
             }
-            Some(newest) if stamp == newest => self.stamps.correct(stamp, at, asks),
-            Some(_) => {}
+            Some(_) => self.stamps.correct(stamp, at, asks),
             None => self.stamps.set_newest(stamp),
         }
     }

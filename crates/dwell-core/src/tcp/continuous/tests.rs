@@ -364,11 +364,37 @@ fn the_first_with_a_time_stamp_may_pass_late() {
         let echo = stamped(back(sent(5_300, 1, 301, 0)), 90, 8);
         [first, stamped(back(sent(300, 1, 101, 0)), 89, 7), second, late, echo]
     };
-    let told = |late| told(&segments(late), By::Timestamps);
+    let with = |late| told(&segments(late), By::Timestamps);
     let [data, bare] = [sent(4_950, 101, 1, 100), sent(4_950, 101, 1, 0)].map(|late| stamped(late, 8, 0));
-    assert_eq!(told(data), [(server(), 300), (server(), 350)]);
+    assert_eq!(with(data), [(server(), 300), (server(), 350)]);
     // What asks for nothing may be answered at any time.
-    assert_eq!(told(bare), [(server(), 300)]);
+    assert_eq!(with(bare), [(server(), 300)]);
+    // Others may have passed in between, with newer stamps.
+    let [second, third] =
+        [(5_000, 201, 8), (5_100, 301, 9)].map(|(at, from, value)| stamped(sent(at, from, 1, 100), value, 0));
+    let echoes = [(5_300, 8), (5_400, 9)].map(|(at, echo)| stamped(back(sent(at, 1, 1, 0)), 90, echo));
+    let all = [
+        stamped(sent(0, 1, 1, 100), 7, 0),
+        second,
+        third,
+        stamped(sent(4_950, 101, 1, 100), 8, 0),
+        echoes[0],
+        echoes[1],
+    ];
+    assert_eq!(told(&all, By::Timestamps), [(server(), 350), (server(), 300)]);
+}
+
+/// The SYN/ACK after what the server sent behind it: that was the first with its stamp.
+#[test]
+fn a_syn_ack_that_passes_late_makes_nothing_new() {
+    let syn = stamped(Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 0) }, 7, 0);
+    let both = TcpFlags::SYN.with(TcpFlags::ACK);
+    let answer = stamped(back(Segment { flags: both, ..sent(100, 50, 1, 0) }), 90, 7);
+    let first = stamped(back(sent(150, 51, 1, 100)), 91, 7);
+    let second = stamped(back(sent(3_000, 151, 1, 100)), 91, 7);
+    let heard = stamped(sent(3_200, 1, 151, 0), 8, 91);
+    assert_eq!(told_of(&[syn, first, answer, second, heard], By::Timestamps), []);
+    assert_eq!(told_of(&[syn, answer, first, second, heard], By::Timestamps), [(client(), 3_050)]);
 }
 
 #[test]

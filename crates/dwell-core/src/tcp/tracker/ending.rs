@@ -76,6 +76,13 @@ impl Tracker {
 
     /// A segment with RST.
     pub(super) fn reset(&mut self, place: Option<Place>, reset: &Segment, take: &mut dyn FnMut(Handshake)) {
+        if let Some(place) = place.filter(|place| self.table.class(*place) == Class::Held) {
+            let progress = self.table.at_mut(place);
+            if progress.refused_at().is_none() && progress.awaits_answer() {
+                // What it waits for may still show that there was one more SYN/ACK.
+                return progress.flags.set(Flag::Reset);
+            }
+        }
         let Some((place, handshake)) = place.and_then(|place| Some((place, self.refusal(place, reset)?)))
         else {
             self.counts.stray_refusals += 1;
