@@ -32,6 +32,21 @@ fn an_rst_after_repeated_syns_is_one_of_two() {
     assert_eq!(told.server_half, one_of(300, 1_000_300));
 }
 
+/// A mirror shows each segment twice, and the server sent two equal SYN/ACKs within a microsecond: that shows when their copies come.
+#[test]
+fn an_rst_ends_nothing_while_copies_are_waited_for() {
+    let [first, again] = [(0, 10), (1_003_000, 20)].map(|(at, value)| stamped(syn(at), value, 0));
+    let answer = |at| stamped(syn_ack(at), 90, 10);
+    let third = stamped(ack(1_063_050), 21, 90);
+    let reset = stamped(rst(1_063_051, ISN_C + 1, Some(ISN_S + 1)), 21, 90);
+    let later = |segment: Segment, by| Segment { at: segment.at + us(by), ..segment };
+    let opening = [first, later(first, 200), again, later(again, 80), answer(1_063_000), answer(1_063_001)];
+    let rest = [third, reset, answer(1_063_094), answer(1_063_105), later(reset, 200), later(third, 200)];
+    let told = only(&[opening, rest].concat());
+    assert_eq!((told.client_half, told.ending), (one_of(49, 50), Ending::Established));
+    assert!(flags(&told).contains(&Flag::Reset), "{told:?}");
+}
+
 #[test]
 fn a_refusal_that_takes_long_may_be_of_a_syn_that_passes_after_it() {
     let refusals = [back(rst(713_766, 0, Some(ISN_C + 1))), back(rst(713_790, 0, Some(ISN_C + 1)))];
