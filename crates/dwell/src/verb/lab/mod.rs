@@ -184,6 +184,7 @@ fn check(file: &Path, output: &Output) -> Result<()> {
 }
 
 fn up(file: &Path, output: &Output) -> Result<()> {
+    let user = user_namespace();
     let (lab, scenario) = build(file, output)?;
     if output.json {
         print_json(&json!({
@@ -195,8 +196,9 @@ fn up(file: &Path, output: &Output) -> Result<()> {
         }))?;
     } else {
         let mut text = built(&scenario, lab.carriage(), lab.agent_address());
+        let as_whom = as_whom(&user, &user_namespace());
         for (name, place) in lab.namespaces() {
-            let _ = writeln!(text, "  {name}: {}", entering(&place));
+            let _ = writeln!(text, "  {name}: nsenter {as_whom}--net={place}");
         }
         print(&text)?;
     }
@@ -220,14 +222,15 @@ fn built(scenario: &Scenario, carriage: Carriage, agent: IpAddr) -> String {
     text
 }
 
-/// How a program is started in a namespace: where users make their own, as whom they are there.
-fn entering(place: &str) -> String {
-    let own = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/user")).ok();
+/// Whose users this process's are.
+fn user_namespace() -> Option<PathBuf> {
+    std::fs::read_link("/proc/self/ns/user").ok()
+}
+
+/// As whom others enter a lab: where it is in a user's own namespaces, which were made for it, as that user is there.
+fn as_whom(before: &Option<PathBuf>, now: &Option<PathBuf>) -> String {
     let here = std::process::id();
-    if own(&std::os::unix::process::parent_id().to_string()) == own(&here.to_string()) {
-        return format!("nsenter --net={place}");
-    }
-    format!("nsenter --user=/proc/{here}/ns/user --preserve-credentials --net={place}")
+    if before == now { String::new() } else { format!("--user=/proc/{here}/ns/user --preserve-credentials ") }
 }
 
 #[cfg(test)]
