@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use dwell_core::host::agentless::Request;
 use dwell_core::{BitRate, Circumstances, Finding, HostFacts, LoadLimit, Quantity};
-use dwell_lab::{HopLab, HostWatch, Lab, LabOptions};
+use dwell_lab::{Footing, HopLab, HostWatch, Lab, LabOptions};
 use dwell_net::hop::LiveHops;
 use dwell_net::protocol::PORT;
 use dwell_net::{AgentlessConfig, AgentlessPath, ConnectConfig, LivePath};
@@ -201,9 +201,8 @@ pub(crate) enum Bed {
 }
 
 /// Makes labs possible without privileges, where the system lets users make namespaces. Before any thread starts.
-pub(crate) fn allow_labs() -> Result<()> {
-    dwell_lab::enter_user_namespace()?;
-    Ok(())
+pub(crate) fn allow_labs() -> Result<Footing> {
+    Ok(dwell_lab::enter_user_namespace()?)
 }
 
 impl Bed {

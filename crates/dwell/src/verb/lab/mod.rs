@@ -11,7 +11,7 @@ use crate::screen::{print, print_json, print_text};
 use crate::target::{Bed, Load, allow_labs, load};
 use anyhow::{Result, anyhow};
 use clap::{Args, Subcommand, ValueEnum};
-use dwell_lab::{Carriage, Case, Lab, LabError, LabOptions, Situation};
+use dwell_lab::{Carriage, Case, Footing, Lab, LabError, LabOptions, Situation};
 use dwell_sim::Scenario;
 use dwell_store::Ask;
 use serde_json::{Map, json};
@@ -140,12 +140,12 @@ fn refuse_files(output: &Output) -> Result<()> {
 }
 
 /// Builds a lab.
-fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario)> {
+fn build(file: &Path, output: &Output) -> Result<(Lab, Scenario, Footing)> {
     refuse_files(output)?;
     let scenario = load(file)?;
-    allow_labs()?;
+    let footing = allow_labs()?;
     let lab = Lab::up(&scenario, LabOptions { seed: output.seed, ..LabOptions::default() })?;
-    Ok((lab, scenario))
+    Ok((lab, scenario, footing))
 }
 
 /// How long a case is watched, where nothing else is said.
@@ -178,14 +178,13 @@ fn cases() -> String {
 }
 
 fn check(file: &Path, output: &Output) -> Result<()> {
-    let (lab, _) = build(file, output)?;
+    let (lab, ..) = build(file, output)?;
     let check = lab.check()?;
     if output.json { print_json(&serde_json::to_value(&check)?) } else { print_text(&format!("{check}\n")) }
 }
 
 fn up(file: &Path, output: &Output) -> Result<()> {
-    let user = user_namespace();
-    let (lab, scenario) = build(file, output)?;
+    let (lab, scenario, footing) = build(file, output)?;
     if output.json {
         print_json(&json!({
             "scenario": scenario.name,
@@ -196,7 +195,7 @@ fn up(file: &Path, output: &Output) -> Result<()> {
         }))?;
     } else {
         let mut text = built(&scenario, lab.carriage(), lab.agent_address());
-        let as_whom = as_whom(&user, &user_namespace());
+        let as_whom = as_whom(footing);
         for (name, place) in lab.namespaces() {
             let _ = writeln!(text, "  {name}: nsenter {as_whom}--net={place}");
         }
@@ -222,15 +221,13 @@ fn built(scenario: &Scenario, carriage: Carriage, agent: IpAddr) -> String {
     text
 }
 
-/// Whose users this process's are.
-fn user_namespace() -> Option<PathBuf> {
-    std::fs::read_link("/proc/self/ns/user").ok()
-}
-
-/// As whom others enter a lab: where it is in a user's own namespaces, which were made for it, as that user is there.
-fn as_whom(before: &Option<PathBuf>, now: &Option<PathBuf>) -> String {
+/// As whom others enter a lab: where it is in a user's own namespaces, as that user is there.
+fn as_whom(footing: Footing) -> String {
     let here = std::process::id();
-    if before == now { String::new() } else { format!("--user=/proc/{here}/ns/user --preserve-credentials ") }
+    match footing {
+        Footing::Privileged => String::new(),
+        Footing::UserNamespace => format!("--user=/proc/{here}/ns/user --preserve-credentials "),
+    }
 }
 
 #[cfg(test)]
