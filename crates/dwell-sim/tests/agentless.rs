@@ -92,3 +92,27 @@ fn a_host_that_loses_packets_is_still_told() {
     let found = measured(links, "nic = { throttle = { period = '100 us' } }", Request::Icmp, 5);
     assert_eq!(kind(&found), Some(Kind::Throttle), "{found:?}");
 }
+
+#[test]
+fn a_kernel_at_rest_is_no_hold() {
+    // Its caches are cold, or its core asleep: what comes meanwhile is answered with the first, as behind a NIC that holds.
+    for cold in ["'9 us'", "{ exponential = { mean = '14 us', least = '8 us' } }"] {
+        let host =
+            |nic: &str| format!("nic = {nic}\nanswer = '3 us'\nanswer_cold = {cold}\ncold_after = '1 ms'");
+        for seed in 1..=8 {
+            let none = measured(FAST, &host("'none'"), Request::Icmp, seed);
+            assert!(
+                !matches!(kind(&none), Some(Kind::Hold | Kind::Throttle)),
+                "{cold}, seed {seed}: {none:?}"
+            );
+        }
+        for (nic, kind_of_it) in [("hold", Kind::Hold), ("throttle", Kind::Throttle)] {
+            let nic = format!("{{ {nic} = {{ period = '80 us' }} }}");
+            let found = measured(FAST, &host(&nic), Request::Icmp, 1);
+            assert_eq!(kind(&found), Some(kind_of_it), "{cold}: {found:?}");
+            let period = found.finding(Quantity::CoalescencePeriod);
+            assert_eq!(period.holds(80_000.0), Some(true), "{cold}: {period:?}");
+            assert!((period.estimate().unwrap() / 80_000.0 - 1.0).abs() < 0.05, "{cold}: {period:?}");
+        }
+    }
+}

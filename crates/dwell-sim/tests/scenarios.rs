@@ -60,6 +60,7 @@ fn the_page_names_every_key() {
     let step = ClockStep { at: Nanos(1), by: Nanos(1) };
     for host in [&mut all.source, &mut all.destination] {
         host.wake_up_cold = Some(Times::default());
+        host.answer_cold = Some(Times::default());
         host.busy = Some(BusySpec { share: 0.5, slice: Nanos(1) });
         host.clock.step = Some(step);
         host.nic = NicSpec::Adaptive {

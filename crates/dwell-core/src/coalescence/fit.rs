@@ -15,6 +15,7 @@ use crate::stats::histogram::half_sample_mode;
 use crate::stats::hull::line_under;
 use crate::stats::quantile::{median, quantile, quantile_interval, quantile_of_sorted, sorted};
 use crate::stats::{Estimate, Line};
+use std::borrow::Cow;
 
 /// A short train, in nanoseconds: three packets, or two.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -46,6 +47,8 @@ pub struct Fit {
     pub blur: f64,
     /// Share of the gaps that were not as predicted.
     pub wild: f64,
+    /// Of replies, by how much the first of a train is later than the others, as it finds the host's kernel at rest.
+    pub rest: f64,
 }
 
 /// Nats that a behaviour with a period must gain over none. Real ones gain hundreds; cross traffic that comes in bursts,
@@ -100,6 +103,8 @@ struct Explained {
     behaviour: Behaviour,
     log: f64,
     together: f64,
+    /// By how much the first reply of a train is later than the others.
+    rest: f64,
     blur: f64,
     wild: f64,
 }
@@ -152,8 +157,8 @@ impl Fit {
         all.retain(|explained| view.shows(explained));
         let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
         let Some(best) = best.filter(|best| best.log > none.log + best.needed(known)) else {
-            let Explained { behaviour, together, blur, wild, .. } = none;
-            return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild });
+            let Explained { behaviour, together, blur, wild, rest, .. } = none;
+            return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild, rest });
         };
         let kin: Vec<&Explained> = all
             .iter()
@@ -167,6 +172,7 @@ impl Fit {
             gain: best.log - none.log,
             blur: best.blur,
             wild: best.wild,
+            rest: best.rest,
         })
     }
 }
@@ -188,6 +194,7 @@ struct View<'a> {
 struct Deviations {
     all: Vec<Deviation>,
     together: f64,
+    rest: f64,
 }
 
 impl<'a> View<'a> {
@@ -197,8 +204,14 @@ impl<'a> View<'a> {
         let gaps = sorted(&all);
         let longest = gaps.last().copied().unwrap_or(0.0).max(10.0 * known.shortest);
         let delays: Vec<(f64, f64)> = samples.iter().map(|sample| (sample.at, sample.delay)).collect();
-        // The clocks run apart: the line under the delays takes that off.
-        let line = line_under(&delays).unwrap_or(Line { intercept: f64::NEG_INFINITY, slope: 0.0 });
+        let line = if known.replies.is_some() {
+            // Both stamps are of one clock.
+            let least = delays.iter().map(|(_, delay)| *delay).fold(f64::INFINITY, f64::min);
+            Line { intercept: least, slope: 0.0 }
+        } else {
+            // The clocks run apart: the line under the delays takes that off.
+            line_under(&delays).unwrap_or(Line { intercept: f64::NEG_INFINITY, slope: 0.0 })
+        };
         let lateness = delays.iter().map(|(at, delay)| (delay - line.at(*at)).max(0.0)).collect();
         Self { samples, known, lateness, burst: half_sample_mode(&next).unwrap_or(0.0), gaps, longest }
     }
@@ -207,7 +220,12 @@ impl<'a> View<'a> {
     fn borders(&self) -> Vec<f64> {
         let dispersions = sorted(&self.samples.iter().map(|sample| sample.dispersion).collect::<Vec<_>>());
         let between = dispersions.windows(2).map(|pair| f64::midpoint(pair[0], pair[1]));
-        between.filter(|period| *period >= self.known.shortest).collect()
+        between.filter(|period| (self.known.shortest..=self.longest_hold()).contains(period)).collect()
+    }
+
+    /// No lone packet is held for longer.
+    fn longest_hold(&self) -> f64 {
+        self.known.replies.map_or(f64::INFINITY, |replies| replies.round_trip)
     }
 
     /// Where a throttle's level may lie: wherever gaps are.
@@ -242,21 +260,58 @@ impl<'a> View<'a> {
         (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period()).max(WIDER * self.known.spacing())
     }
 
+    /// When the packets of each train are handed on, if the first comes at zero and no two closer than `floor`. Of replies, a
+    /// first one that was late, wherever, has the second follow so much closer that is handed on by itself.
+    fn delivered(&self, behaviour: Behaviour, floor: f64) -> Vec<Vec<f64>> {
+        let of = |(sample, late): (&Sample, &f64)| {
+            let second = sample.dispersion.max(floor);
+            let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
+            let mut at = behaviour.delivered(&[0.0, second, third]);
+            if self.known.replies.is_some() && at[1] - at[0] >= second {
+                at[0] += late;
+            }
+            at
+        };
+        self.samples.iter().zip(&self.lateness).map(of).collect()
+    }
+
+    /// By how much even a prompt first reply is later than it would be if its request had not found the kernel at rest. A hold
+    /// that is shorter hides in it.
+    fn rest(&self, behaviour: Behaviour, delivered: &[Vec<f64>]) -> f64 {
+        let mut apart: Vec<(f64, f64)> = self
+            .samples
+            .iter()
+            .zip(delivered)
+            .map(|(sample, at)| (at[1] - at[0], sample.gap))
+            .filter(|(due, _)| *due > 0.0)
+            .collect();
+        if self.known.replies.is_none() || apart.len() < 2 * LEAST_SEEN {
+            return 0.0;
+        }
+        // Those that came before the first reply had left tell nothing: the further half tells.
+        apart.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let further = &apart[..apart.len() / 2];
+        let most = if let Behaviour::Hold(period) = behaviour { period } else { f64::INFINITY };
+        let rests: Vec<f64> = further.iter().map(|(due, gap)| due - gap).collect();
+        half_sample_mode(&rests).map_or(0.0, |rest| rest.clamp(0.0, most))
+    }
+
     fn deviations(&self, behaviour: Behaviour) -> Deviations {
-        let mut predicted: Vec<(f64, f64, Option<f64>, f64)> = Vec::with_capacity(2 * self.samples.len());
         // Without coalescence a burst shows how close packets can come; with it that is hidden.
         let floor = match behaviour {
             Behaviour::None => self.known.floor.max(self.burst),
             _ => self.known.floor,
         };
-        for (sample, late) in self.samples.iter().zip(&self.lateness) {
-            let second = sample.dispersion.max(floor);
-            let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
-            let delivered = one_by_one(behaviour.delivered(&[0.0, second, third]), self.known.spacing());
-            predicted.push((sample.gap, delivered[1] - delivered[0], Some(sample.dispersion - late), *late));
-            predicted.extend(sample.next.map(|(_, gap)| (gap, delivered[2] - delivered[1], None, *late)));
+        let delivered = self.delivered(behaviour, floor);
+        let rest = self.rest(behaviour, &delivered);
+        let mut predicted: Vec<(f64, f64, Option<f64>, f64)> = Vec::with_capacity(2 * self.samples.len());
+        for ((sample, late), at) in self.samples.iter().zip(&self.lateness).zip(delivered) {
+            let replied = one_by_one(at, self.known.spacing(), rest);
+            predicted.push((sample.gap, replied[1] - replied[0], Some(sample.dispersion - late), *late));
+            predicted.extend(sample.next.map(|(_, gap)| (gap, replied[2] - replied[1], None, *late)));
         }
-        let met = |expected: f64| expected <= self.known.spacing();
+        // To the nanosecond: the expected are sums and differences.
+        let met = |expected: f64| expected <= self.known.spacing() + 1.0;
         let close: Vec<f64> =
             predicted.iter().filter(|(_, expected, ..)| met(*expected)).map(|(gap, ..)| *gap).collect();
         let together = median(&close).unwrap_or(0.0).clamp(0.0, self.closest(behaviour));
@@ -264,11 +319,11 @@ impl<'a> View<'a> {
             let size = gap - if met(expected) { together } else { expected };
             Deviation { gap, size, least, late }
         };
-        Deviations { all: predicted.iter().map(deviation).collect(), together }
+        Deviations { all: predicted.iter().map(deviation).collect(), together, rest }
     }
 
     fn explain(&self, behaviour: Behaviour) -> Option<Explained> {
-        let Deviations { all, together } = self.deviations(behaviour);
+        let Deviations { all, together, rest } = self.deviations(behaviour);
         let sizes: Vec<f64> = all.iter().map(|deviation| deviation.size.abs()).collect();
         // Laplace's distribution of scale b has 30 % of its deviations below 0.357 b; the wild ones are above.
         let blur = (quantile(&sizes, 0.3)? / 0.357).clamp(self.least_blur(), self.most_blur());
@@ -278,18 +333,33 @@ impl<'a> View<'a> {
         let scatter = Scatter { behaviour, blur, together, burst: self.burst, longest: self.longest, noise };
         let likelihood = |one: &Deviation| (1.0 - wild) * scatter.near(one.size) + wild * scatter.wild(one);
         let log = all.iter().map(|deviation| likelihood(deviation).ln()).sum();
-        Some(Explained { behaviour, log, together, blur, wild })
+        Some(Explained { behaviour, log, together, rest, blur, wild })
     }
 
     /// Whether enough gaps lie where only this behaviour puts them: together, and a throttle's at its level as well. A
     /// slow link makes a level too, but no packets that come together.
     fn shows(&self, explained: &Explained) -> bool {
         let Explained { behaviour, together, blur, .. } = explained;
-        let at = |place: f64| {
-            self.gaps.iter().filter(|gap| (**gap - place).abs() <= 4.0 * blur).count() >= LEAST_SEEN
+        let seen = |gaps: &[f64], place: f64| {
+            gaps.iter().filter(|gap| (**gap - place).abs() <= 4.0 * blur).count() >= LEAST_SEEN
         };
-        let level = matches!(behaviour, Behaviour::Hold(_)) || at(behaviour.period());
-        level && at(*together) && explained.stands_clear()
+        let level = || {
+            matches!(behaviour, Behaviour::Hold(_)) || seen(&self.gaps_awake(explained), behaviour.period())
+        };
+        explained.stands_clear() && seen(&self.gaps, *together) && level()
+    }
+
+    /// All gaps, ascending, as they would be if no request had found the kernel at rest.
+    fn gaps_awake(&self, explained: &Explained) -> Cow<'_, [f64]> {
+        if explained.rest == 0.0 {
+            return Cow::Borrowed(&self.gaps);
+        }
+        let delivered = self.delivered(explained.behaviour, self.known.floor);
+        let gaps = self.samples.iter().zip(delivered).flat_map(|(sample, at)| {
+            let rest = if at[1] > at[0] { explained.rest } else { 0.0 };
+            [Some(sample.gap + rest), sample.next.map(|(_, gap)| gap)]
+        });
+        sorted(&gaps.flatten().collect::<Vec<_>>()).into()
     }
 
     /// The period of the best explanation, with those of the same kind that are nearly as likely.
@@ -305,14 +375,15 @@ impl<'a> View<'a> {
             let above = if above.is_finite() { above } else { high };
             // Cross traffic parts packets that would have come together and so pushes the border down; but whatever it
             // does, no packet that was not held with the first comes within the period.
-            let parted = self.gaps.iter().copied().find(|gap| *gap >= 0.95 * low);
-            let above = parted.map_or(above, |parted| parted.max(above));
+            let parted = self.gaps_awake(best).iter().copied().find(|gap| *gap >= 0.95 * low);
+            let above = parted.map_or(above, |parted| parted.max(above)).min(self.longest_hold());
             return self.doubted(f64::midpoint(low, high), below, above);
         }
         // The level itself: the middle of the gaps that lie on it.
         let reach = 4.0 * best.blur;
         let level = best.behaviour.period();
-        let near: Vec<f64> = self.gaps.iter().copied().filter(|gap| (gap - level).abs() <= reach).collect();
+        let gaps = self.gaps_awake(best);
+        let near: Vec<f64> = gaps.iter().copied().filter(|gap| (gap - level).abs() <= reach).collect();
         let sampled = quantile_interval(&near, 0.5).unwrap_or(Estimate { value: level, low, high });
         // The clock's grid, and its rate.
         let doubt = self.known.resolution + CLOCK_RATE_DOUBT * level;
@@ -324,5 +395,49 @@ impl<'a> View<'a> {
     fn doubted(&self, value: f64, low: f64, high: f64) -> Estimate {
         let kernel = self.known.spacing();
         Estimate { value, low: low - kernel, high: high + kernel }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPACING: f64 = 3_000.0;
+    const BURST: f64 = 700.0;
+
+    /// Trains of all dispersions up to a millisecond, whose replies leave as that NIC hands on requests, the first later by
+    /// `rest`; with the shortest round trip.
+    fn fit(behaviour: Behaviour, rest: f64, round_trip: f64) -> Fit {
+        let samples = (0..80).map(|place: i32| {
+            let dispersion = 2e3 * 1.08_f64.powi(place);
+            let handed = behaviour.delivered(&[0.0, dispersion, dispersion + BURST]);
+            let replied = one_by_one(handed, SPACING, rest);
+            let [gap, next] = [replied[1] - replied[0], replied[2] - replied[1]];
+            Sample { at: f64::from(place), delay: 0.0, dispersion, gap, next: Some((BURST, next)) }
+        });
+        let replies = Some(Replies { spacing: SPACING, noise: 100.0, round_trip });
+        let known = Known { resolution: 1.0, floor: 0.0, shortest: 15e3, replies };
+        Fit::of(&samples.collect::<Vec<_>>(), known).unwrap()
+    }
+
+    #[test]
+    fn a_hold_is_no_longer_than_a_round_trip() {
+        let hold = fit(Behaviour::Hold(50e3), 0.0, 60e3);
+        assert!(matches!(hold.behaviour, Behaviour::Hold(period) if (period - 50e3).abs() < 2e3), "{hold:?}");
+        let shorter = fit(Behaviour::Hold(50e3), 0.0, 40e3);
+        assert!(shorter.period.is_none_or(|period| period.high <= 40e3 + SPACING), "{shorter:?}");
+    }
+
+    #[test]
+    fn a_first_reply_that_is_late_is_known_and_taken_off() {
+        for rest in [0.0, 8e3, 40e3] {
+            let none = fit(Behaviour::None, rest, 1e9);
+            assert_eq!(none.behaviour, Behaviour::None, "{rest}: {none:?}");
+            assert!((none.rest - rest).abs() < 200.0, "{rest}: {none:?}");
+            let throttle = fit(Behaviour::Throttle(120e3), rest, 1e9);
+            let period = throttle.period.unwrap();
+            assert!(matches!(throttle.behaviour, Behaviour::Throttle(_)), "{rest}: {throttle:?}");
+            assert!((period.value - 120e3).abs() < 200.0, "{rest}: {throttle:?}");
+        }
     }
 }

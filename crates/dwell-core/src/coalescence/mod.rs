@@ -168,7 +168,8 @@ impl Coalescence {
     }
 
     fn replies(&self) -> Option<Replies> {
-        self.config.replies.then(|| Replies::of(self.samples(), &self.counted()))
+        let (departed, stamp) = self.seen().origin.filter(|_| self.config.replies)?;
+        Some(Replies::of(self.samples(), &self.counted(), (stamp - departed).as_f64()))
     }
 
     /// How close together packets are stamped that came at once.

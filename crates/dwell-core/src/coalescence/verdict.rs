@@ -112,14 +112,14 @@ impl Coalescence {
         if self.changed().is_some() || self.pause_too_short() || self.reach_too_short() {
             return None;
         }
-        if let Some(fast) = self.adapts(fit.behaviour) {
+        if let Some(fast) = self.adapts(&fit) {
             return Some(Coalesced { kind: Kind::Adaptive, period: Nanos::from_f64(fast.high) });
         }
         match (self.vantage(), fit.behaviour) {
             (Vantage::Application, Behaviour::Hold(_) | Behaviour::None) => None,
             (_, Behaviour::None) if fit.wild > TOO_BUSY => None,
             (_, Behaviour::None) => {
-                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold()) })
+                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold(&fit)) })
             }
             (_, behaviour) => {
                 let polls = if let Behaviour::Deferred { polls, .. } = behaviour { polls } else { 1 };
@@ -132,14 +132,15 @@ impl Coalescence {
     /// The period at a high packet rate, if it is longer than that after a rest. On application stamps the program's own
     /// pace would be in it. (And a hold's batches come late by the wait for the next packet, which would look as a
     /// longer period.)
-    fn adapts(&self, behaviour: Behaviour) -> Option<Estimate> {
+    fn adapts(&self, fit: &Fit) -> Option<Estimate> {
+        let behaviour = fit.behaviour;
         if self.vantage() != Vantage::Capture || matches!(behaviour.kind(), Kind::Hold | Kind::Deferred) {
             return None;
         }
         let batches = |together| long::batch_period(&self.seen().long, together, self.resolution.as_f64());
         let late = || self.config.replies.then(|| batches(long::TOGETHER_IF_LATE)).flatten();
         let fast = batches(long::TOGETHER).or_else(late)?;
-        (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold())).then_some(fast)
+        (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold(fit))).then_some(fast)
     }
 
     /// How close together packets came to the receiver, where nothing held them back.
@@ -152,44 +153,47 @@ impl Coalescence {
     }
 
     /// The longest period that may not have shown: behind the first packet of a train two more must fit into it, as
-    /// close as bursts came.
-    fn bound(&self) -> f64 {
-        2.4 * self.closest() + 4.0 * self.resolution.as_f64() + SHORTEST
+    /// close as bursts came. What comes while the first reply is late shows nothing.
+    fn bound(&self, fit: &Fit) -> f64 {
+        2.4 * self.closest() + 1.2 * fit.rest + 4.0 * self.resolution.as_f64() + SHORTEST
     }
 
     /// The longest hold that may not have shown: one packet more must fit into it. (A throttle that did not show is
     /// no danger to others: it makes no packet wait for the program.)
-    fn unseen_hold(&self) -> f64 {
-        (1.25 * self.closest() + 3.0 * self.resolution.as_f64()).max(SHORTEST)
+    fn unseen_hold(&self, fit: &Fit) -> f64 {
+        (1.25 * (self.closest() + fit.rest) + 3.0 * self.resolution.as_f64()).max(SHORTEST)
     }
 
     /// The findings of a run that tells something.
     fn explained(&self, report: Report, fit: &Fit) -> Report {
         let kernel = self.vantage() == Vantage::Capture;
-        let bound = self.bound();
+        let (bound, hold_bound) = (self.bound(fit), self.unseen_hold(fit));
         let too_short = |bound: f64| {
             let bound = Nanos::from_f64(bound);
             format!("a shorter one would not show: the path and the stamps resolve no more than {bound}")
         };
-        let (unseen, unseen_hold) = (too_short(bound), too_short(self.unseen_hold()));
-        let adapts = self.adapts(fit.behaviour);
+        let (unseen, unseen_hold) = (too_short(bound), too_short(hold_bound));
+        let adapts = self.adapts(fit);
         match (fit.behaviour, fit.period, adapts) {
             (behaviour, _, Some(fast)) => {
-                // A throttle shows in short trains only if two packets fit into its period behind the first.
-                let shows = 2.4 * self.least() + 4.0 * self.resolution.as_f64() + SHORTEST;
+                // A throttle shows in short trains only if two packets fit into its period behind the first, or behind its
+                // reply where that is late.
+                let shows = 2.4 * self.least() + 1.2 * fit.rest + 4.0 * self.resolution.as_f64() + SHORTEST;
                 let hidden = behaviour == Behaviour::None && fast.value < shows;
-                let kind = if hidden {
-                    Finding::unmeasurable(
-                        "throttle or adaptive: its period is too short for the path to tell",
-                    )
+                let (kind, period, hold) = if hidden {
+                    let reason = "hold, throttle or adaptive: its period is too short for the path to tell";
+                    // What a hold's batches are apart is longer, by the wait for the next packet.
+                    let bound = Finding::at_most(fast.high, Unit::Ns, reason);
+                    (Finding::unmeasurable(reason), bound.clone(), bound)
                 } else {
-                    Finding::kind(Kind::Adaptive)
+                    let period = Finding::nanos(fast.value, fast.low, fast.high);
+                    (Finding::kind(Kind::Adaptive), period, Finding::nanos(0.0, 0.0, 0.0))
                 };
                 report
                     .with(Quantity::CoalescencePresent, Finding::flag(true))
                     .with(Quantity::CoalescenceKind, kind)
-                    .with(Quantity::CoalescencePeriod, Finding::nanos(fast.value, fast.low, fast.high))
-                    .with(Quantity::NicHold, Finding::nanos(0.0, 0.0, 0.0))
+                    .with(Quantity::CoalescencePeriod, period)
+                    .with(Quantity::NicHold, hold)
             }
             (Behaviour::None, ..) if kernel && fit.wild > TOO_BUSY => {
                 let share = 100.0 * fit.wild;
@@ -200,12 +204,12 @@ impl Coalescence {
             }
             (Behaviour::None, ..) if kernel && bound > NOTHING_TO_SAY => nothing(report, &unseen)
                 .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, &unseen))
-                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
+                .with(Quantity::NicHold, Finding::at_most(hold_bound, Unit::Ns, unseen_hold)),
             (Behaviour::None, ..) | (_, None, _) if kernel => report
                 .with(Quantity::CoalescencePresent, Finding::flag(false))
                 .with(Quantity::CoalescenceKind, Finding::kind(Kind::None))
                 .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, unseen))
-                .with(Quantity::NicHold, Finding::at_most(self.unseen_hold(), Unit::Ns, unseen_hold)),
+                .with(Quantity::NicHold, Finding::at_most(hold_bound, Unit::Ns, unseen_hold)),
             (Behaviour::None | Behaviour::Hold(_), ..) | (_, None, _) if !kernel => {
                 let reason = "without the receiving kernel's stamps a hold cannot be told from a program that takes \
                               as long to wake up";

@@ -75,6 +75,9 @@ pub struct Ground {
     pub span: Nanos,
     /// The least time between two replies of the host's kernel, where those are stamped; zero where arrivals are.
     pub spacing: Nanos,
+    /// By how much later the first reply of a train leaves, as its request finds the kernel at rest; zero where arrivals are
+    /// stamped.
+    pub rest: Nanos,
     /// The smallest dispersion that the sender made, where that is known.
     pub least_sent: Nanos,
 }
@@ -190,11 +193,12 @@ impl Ground {
     }
 
     /// A shorter period of that kind cannot be seen: behind the first packet one more must fit into a hold, and two
-    /// more into anything else, whose level alone might be a slow link's.
+    /// more into anything else, whose level alone might be a slow link's. What comes while the first reply is late shows
+    /// nothing.
     fn least_period(&self, kind: Kind) -> f64 {
         let ticks = PERIOD_TICKS * self.resolution.as_f64();
         let smallest = self.smallest_dispersion();
-        let second = smallest.max(self.least_sent.as_f64());
+        let second = smallest.max(self.least_sent.as_f64()) + self.rest.as_f64();
         match kind {
             // Long trains send a packet every 10 us, and a batch is more than one.
             Kind::Adaptive => self.least_period(Kind::Throttle).max(SHORTEST_ADAPTIVE),
@@ -294,6 +298,7 @@ mod tests {
             adapting: None,
             span: Nanos::from_secs(2),
             spacing: Nanos::ZERO,
+            rest: Nanos::ZERO,
             least_sent: Nanos::ZERO,
         }
     }
@@ -349,6 +354,22 @@ mod tests {
         assert!(unstamped(hold).outside(Quantity::CoalescenceKind).is_some());
         assert_eq!(unstamped(with(Kind::Throttle, 125_000)).outside(Quantity::CoalescenceKind), None);
         assert!(unstamped(with(Kind::Throttle, 40_000)).outside(Quantity::CoalescenceKind).is_some());
+    }
+
+    #[test]
+    fn a_first_reply_that_is_late_hides_what_is_shorter() {
+        let late = |kind, period| Ground {
+            rest: Nanos(40_000),
+            kind,
+            period: Some(Nanos(period)),
+            spacing: Nanos(3_000),
+            ..plain()
+        };
+        // 1.5 (6.72 + 40) us, and 1.2 (2 times 6.72 + 40) us + 15 us.
+        assert!(why(&late(Kind::Hold, 69_000), Quantity::CoalescenceKind).contains("is not above 70.1 us"));
+        assert_eq!(late(Kind::Hold, 71_000).outside(Quantity::CoalescencePeriod), None);
+        assert!(why(&late(Kind::Throttle, 79_000), Quantity::CoalescenceKind).contains("not above 79.1 us"));
+        assert_eq!(late(Kind::Throttle, 80_000).outside(Quantity::CoalescenceKind), None);
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn simulated(host: &HostSpec) -> Option<String> {
         ("service", host.service != usual.service),
         ("turn_round", host.turn_round != usual.turn_round),
         ("send", host.send != usual.send),
-        ("answer", host.answer != usual.answer),
+        ("answer", host.answer != usual.answer || host.answer_cold.is_some()),
     ]
     .into_iter()
     .filter_map(|(name, differs)| differs.then_some(name))

@@ -2,8 +2,7 @@
 
 use super::{END_OF_TIME, SimError, WARM_UP, Way, ways};
 use crate::random::{Stream, stream};
-use crate::scenario::Scenario;
-use crate::times::Times;
+use crate::scenario::{HostSpec, Scenario};
 use dwell_core::host::agentless::Request;
 use dwell_core::unit::ETHERNET_MIN;
 use dwell_core::{
@@ -14,13 +13,13 @@ use dwell_core::{
 /// a packet's arrival is its reply's at the source.
 ///
 /// A request waits in the destination's NIC and passes its kernel stage as any packet does. The kernel then answers,
-/// one request after the other, each within `answer` of the host's; the reply takes the links back, and passes the
-/// source's NIC and kernel.
+/// one request after the other, each within `answer` of the host's (`answer_cold` where it was at rest); the reply takes
+/// the links back, and passes the source's NIC and kernel.
 #[derive(Clone, Debug)]
 pub struct AnsweringPath {
     forth: Way,
     back: Way,
-    answer: Times,
+    destination: HostSpec,
     chance: Stream,
     /// When the kernel is done with all that it answered so far.
     free: Nanos,
@@ -44,15 +43,17 @@ impl AnsweringPath {
             narrow_link: None,
             coalescence: None,
         };
-        let answer = scenario.destination.answer.clone();
-        Self { forth, back, answer, chance: stream(seed, &[2]), free: Nanos::ZERO, facts, now: WARM_UP }
+        let (destination, chance) = (scenario.destination.clone(), stream(seed, &[2]));
+        Self { forth, back, destination, chance, free: Nanos::ZERO, facts, now: WARM_UP }
     }
 
     /// Lets the kernel answer the requests that reach it. `sent` are all of the fleet, in the order of sending.
     fn answer(&mut self, sent: &[Packet]) {
         for request in self.forth.deliveries(&mut self.now) {
             let asked = self.forth.receiver.receive(request.delivered).queued;
-            self.free = self.free.max(asked) + self.answer.sample(&mut self.chance);
+            let HostSpec { answer, answer_cold, cold_after, .. } = &self.destination;
+            let answer = answer_cold.as_ref().filter(|_| asked - self.free >= *cold_after).unwrap_or(answer);
+            self.free = self.free.max(asked) + answer.sample(&mut self.chance);
             self.back.network.inject(self.free, request.packet as u64, sent[request.packet].size);
         }
     }

@@ -29,7 +29,7 @@ pub struct HostSpec {
     /// The same after it slept for `cold_after` or longer; without it, no different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_up_cold: Option<Times>,
-    /// When a sleeping processor counts as cold.
+    /// When a sleeping processor, or a kernel at rest, counts as cold.
     #[serde(with = "quantity_text::duration")]
     pub cold_after: Nanos,
     /// From the wake-up to the program having the packet.
@@ -46,6 +46,9 @@ pub struct HostSpec {
     /// What the kernel takes to answer a packet by itself (an echo request, a SYN), one after the other: from having
     /// it to the reply's departure.
     pub answer: Times,
+    /// The same where it answered nothing for `cold_after` or longer; without it, no different.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_cold: Option<Times>,
     /// As a sender: from the program's stamp to the driver.
     pub send: Times,
     /// By how much each stamp is too late, beside what the clock does to all of them alike.
@@ -71,6 +74,7 @@ impl Default for HostSpec {
             spin: Times::default(),
             busy: None,
             answer: Times::Fixed(Nanos(3_000)),
+            answer_cold: None,
             send: Times::Normal { mean: Nanos(5_000), deviation: Nanos(300) },
             stamp_error: Times::default(),
             clock: ClockSpec::default(),

@@ -45,6 +45,7 @@ pub(super) fn of(scenario: &Scenario, world: EvalWorld) -> Ground {
         adapting: adapting(&host.nic, fastest),
         span: Nanos::ZERO,
         spacing: Nanos::ZERO,
+        rest: Nanos::ZERO,
         least_sent: Nanos::ZERO,
     }
 }
@@ -56,11 +57,13 @@ pub(super) fn answering(scenario: &Scenario, world: EvalWorld) -> Ground {
     let forth = of(scenario, world);
     let links = [forth.links.clone(), crossed(&scenario.reverse_links())].concat();
     let spacing = if world == EvalWorld::Sim { far.answer.median() } else { LAB_ANSWER };
+    let cold = far.answer_cold.as_ref().unwrap_or(&far.answer);
     let ground = Ground {
         links,
         resolution: near.clock.resolution,
         kernel_stamps: near.kernel_stamps,
         spacing,
+        rest: (cold.median() - far.answer.median()).max(Nanos::ZERO),
         ..forth
     };
     let between = ground.smallest_dispersion() / REPLIES_TAKE;
