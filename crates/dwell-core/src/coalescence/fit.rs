@@ -278,6 +278,9 @@ impl<'a> View<'a> {
     /// By how much even a prompt first reply is later than it would be if its request had not found the kernel at rest. A hold
     /// that is shorter hides in it.
     fn rest(&self, behaviour: Behaviour, delivered: &[Vec<f64>]) -> f64 {
+        if self.known.replies.is_none() {
+            return 0.0;
+        }
         let mut apart: Vec<(f64, f64)> = self
             .samples
             .iter()
@@ -285,7 +288,7 @@ impl<'a> View<'a> {
             .map(|(sample, at)| (at[1] - at[0], sample.gap))
             .filter(|(due, _)| *due > 0.0)
             .collect();
-        if self.known.replies.is_none() || apart.len() < 2 * LEAST_SEEN {
+        if apart.len() < 2 * LEAST_SEEN {
             return 0.0;
         }
         // Those that came before the first reply had left tell nothing: the further half tells.
