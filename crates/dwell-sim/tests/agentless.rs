@@ -116,3 +116,16 @@ fn a_kernel_at_rest_is_no_hold() {
         }
     }
 }
+
+#[test]
+fn a_clock_that_is_set_back_hides_no_hold_and_is_told() {
+    // Half a second each way: several trains are under way when it is set.
+    let links = "[[links]]\nrate = '1 Gb/s'\npropagation = '500 ms'\n\
+        [source.clock]\nstep = { at = '20 s', by = '-3 s' }\n";
+    let found = measured(links, "nic = { hold = { period = '80 us' } }", Request::Icmp, 1);
+    assert_eq!(kind(&found), Some(Kind::Hold), "{found:?}");
+    assert_eq!(found.finding(Quantity::CoalescencePeriod).holds(80_000.0), Some(true), "{found:?}");
+    let least = found.finding(Quantity::RoundTripMinimum).estimate().unwrap();
+    assert!((least - 1_000_085_000.0).abs() < 20_000.0, "{least}");
+    assert!(found.warnings.iter().any(|warning| warning.contains("the clock was set")), "{found:?}");
+}

@@ -267,7 +267,8 @@ impl<'a> View<'a> {
             let second = sample.dispersion.max(floor);
             let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
             let mut at = behaviour.delivered(&[0.0, second, third]);
-            if self.known.replies.is_some() && at[1] - at[0] >= second {
+            // To the nanosecond, as below.
+            if self.known.replies.is_some() && at[1] - at[0] > second - 1.0 {
                 at[0] += late;
             }
             at

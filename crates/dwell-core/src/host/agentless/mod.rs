@@ -17,7 +17,7 @@ use crate::method::{Method, Step};
 use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::quantile::{quantile_of_sorted, sorted};
-use crate::train::{Departure, Observation, PathFacts, Train};
+use crate::train::{Departure, Fate, Observation, PathFacts, Train};
 use crate::unit::{Bytes, Nanos};
 use manners::Manners;
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,8 @@ pub struct Agentless {
     requests: usize,
     unanswered: usize,
     repeated: usize,
+    /// Trains with a reply that is stamped before its request left.
+    impossible: usize,
 }
 
 impl Agentless {
@@ -115,6 +117,7 @@ impl Agentless {
             requests: 0,
             unanswered: 0,
             repeated: 0,
+            impossible: 0,
             config,
         }
     }
@@ -175,6 +178,12 @@ impl Agentless {
         if self.repeated > 0 {
             doubts.push(format!("{} replies came more than once; their trains were left out", self.repeated));
         }
+        if self.impossible > 0 {
+            doubts.push(format!(
+                "the clock was set during the run: {} trains were left out whose replies are stamped before their requests",
+                self.impossible
+            ));
+        }
         doubts
     }
 }
@@ -201,6 +210,14 @@ impl Method for Agentless {
         self.requests += fates.len();
         self.unanswered += fates.iter().filter(|fate| fate.arrival.is_none()).count();
         self.repeated += fates.iter().filter(|fate| fate.arrival.is_some_and(|it| it.copies > 1)).count();
+        let is_before = |fate: &Fate| {
+            let replied = fate.arrival.and_then(|arrival| arrival.stamps.kernel);
+            replied.is_some_and(|replied| replied < fate.sent.nearest_wire())
+        };
+        if fates.iter().any(is_before) {
+            self.impossible += 1;
+            return;
+        }
         if let [_, second, third] = fates.as_slice()
             && second.packet.hold == Nanos::ZERO
         {
