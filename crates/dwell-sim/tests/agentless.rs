@@ -129,3 +129,17 @@ fn a_clock_that_is_set_back_hides_no_hold_and_is_told() {
     assert!((least - 1_000_085_000.0).abs() < 20_000.0, "{least}");
     assert!(found.warnings.iter().any(|warning| warning.contains("the clock was set")), "{found:?}");
 }
+
+#[test]
+fn what_hides_in_a_core_that_wakes_is_a_bound_or_right() {
+    // A hold of about the time that the core takes: long trains show its batches, short ones hardly.
+    let cold = "answer_cold = { normal = { mean = '45 us', deviation = '3 us' } }\ncold_after = '1 ms'";
+    let host = format!("nic = {{ hold = {{ period = '50 us' }} }}\nanswer = '2500 ns'\n{cold}");
+    for seed in 1..=12 {
+        let found = measured(FAST, &host, Request::Icmp, seed);
+        assert!(matches!(kind(&found), None | Some(Kind::Hold)), "seed {seed}: {found:?}");
+        for quantity in [Quantity::CoalescencePeriod, Quantity::NicHold] {
+            assert_ne!(found.finding(quantity).holds(50_000.0), Some(false), "seed {seed}: {found:?}");
+        }
+    }
+}
