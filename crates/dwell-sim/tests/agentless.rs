@@ -133,13 +133,53 @@ fn a_clock_that_is_set_back_hides_no_hold_and_is_told() {
 #[test]
 fn what_hides_in_a_core_that_wakes_is_a_bound_or_right() {
     // A hold of about the time that the core takes: long trains show its batches, short ones hardly.
-    let cold = "answer_cold = { normal = { mean = '45 us', deviation = '3 us' } }\ncold_after = '1 ms'";
-    let host = format!("nic = {{ hold = {{ period = '50 us' }} }}\nanswer = '2500 ns'\n{cold}");
-    for seed in 1..=12 {
-        let found = measured(FAST, &host, Request::Icmp, seed);
-        assert!(matches!(kind(&found), None | Some(Kind::Hold)), "seed {seed}: {found:?}");
-        for quantity in [Quantity::CoalescencePeriod, Quantity::NicHold] {
-            assert_ne!(found.finding(quantity).holds(50_000.0), Some(false), "seed {seed}: {found:?}");
+    let mut hidden = 0;
+    for (period, wake, deviation) in [(50, 45, 3), (50, 45, 6), (70, 60, 4)] {
+        let cold = format!("{{ normal = {{ mean = '{wake} us', deviation = '{deviation} us' }} }}");
+        let nic = format!("nic = {{ hold = {{ period = '{period} us' }} }}");
+        let host = format!("{nic}\nanswer = '2500 ns'\nanswer_cold = {cold}\ncold_after = '1 ms'");
+        for seed in 1..=12 {
+            let found = measured(FAST, &host, Request::Icmp, seed);
+            let case = || format!("{period} us behind {wake} us, seed {seed}: {found:?}");
+            assert!(matches!(kind(&found), None | Some(Kind::Hold)), "{}", case());
+            for quantity in [Quantity::CoalescencePeriod, Quantity::NicHold] {
+                assert_ne!(found.finding(quantity).holds(1e3 * f64::from(period)), Some(false), "{}", case());
+            }
+            hidden += usize::from(kind(&found).is_none());
         }
+    }
+    assert!(hidden > 0, "nothing was hidden, so nothing was tried");
+}
+
+#[test]
+fn a_core_that_wakes_is_no_hold() {
+    for (links, cold, seed) in [
+        (SLOW, "{ exponential = { mean = '42 us', least = '41500 ns' } }", 154),
+        (FAST, "{ exponential = { mean = '15 us', least = '14400 ns' } }", 413),
+        (BUSY, "{ normal = { mean = '59 us', deviation = '1300 ns' } }", 574),
+        (FAST, "{ normal = { mean = '21 us', deviation = '100 ns' } }", 671),
+        (SLOW, "{ normal = { mean = '28 us', deviation = '400 ns' } }", 878),
+    ] {
+        let answer = "{ normal = { mean = '2500 ns', deviation = '200 ns' } }";
+        let host = format!("nic = 'none'\nanswer = {answer}\nanswer_cold = {cold}\ncold_after = '1 ms'");
+        let found = measured(links, &host, Request::Icmp, seed);
+        assert!(matches!(kind(&found), None | Some(Kind::None)), "seed {seed}: {found:?}");
+        assert_ne!(
+            found.finding(Quantity::CoalescencePresent).estimate(),
+            Some(1.0),
+            "seed {seed}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_period_of_little_more_than_long_trains_are_apart_is_seen_to_adapt() {
+    // After a rest it is too short to show; at a high rate batches are of one packet and of two.
+    for (links, most, seed) in [(SLOW, 46, 648), (SLOW, 45, 808), (FAST, 31, 732)] {
+        let nic = format!("{{ adaptive = {{ least = '9 us', most = '{most} us', fast = 30000 }} }}");
+        let found = measured(links, &format!("nic = {nic}\nanswer = '2500 ns'"), Request::Icmp, seed);
+        assert_eq!(kind(&found), Some(Kind::Adaptive), "seed {seed}: {found:?}");
+        let period = found.finding(Quantity::CoalescencePeriod).estimate().unwrap() / 1e3;
+        assert!((period / f64::from(most) - 1.0).abs() < 0.1, "{most} us, seed {seed}: {period} us");
     }
 }

@@ -47,7 +47,8 @@ pub struct Fit {
     pub blur: f64,
     /// Share of the gaps that were not as predicted.
     pub wild: f64,
-    /// Of replies, by how much the first of a train is later than the others, as it finds the host's kernel at rest.
+    /// Of replies, by how much the first of a train is later than the others at the median, as it finds the host's kernel at
+    /// rest.
     pub rest: f64,
 }
 
@@ -156,8 +157,12 @@ impl Fit {
         }
         all.retain(|explained| view.shows(explained));
         let best = all.iter().max_by(|a, b| a.log.total_cmp(&b.log));
-        let Some(best) = best.filter(|best| best.log > none.log + best.needed(known)) else {
-            let Explained { behaviour, together, blur, wild, rest, .. } = none;
+        // By how much first replies are late is fitted for each explanation, and is no evidence of a NIC.
+        let as_late = best.and_then(|best| view.explain_late(Behaviour::None, best.rest));
+        let without = as_late.map_or(none.log, |late| late.log.max(none.log));
+        let Some(best) = best.filter(|best| best.log > without + best.needed(known)) else {
+            let Explained { behaviour, together, blur, wild, .. } = none;
+            let rest = view.median_rest(behaviour);
             return Some(Self { behaviour, period: None, together, gain: 0.0, blur, wild, rest });
         };
         let kin: Vec<&Explained> = all
@@ -169,10 +174,10 @@ impl Fit {
             behaviour: best.behaviour,
             period: Some(period),
             together: best.together,
-            gain: best.log - none.log,
+            gain: best.log - without,
             blur: best.blur,
             wild: best.wild,
-            rest: best.rest,
+            rest: view.median_rest(best.behaviour),
         })
     }
 }
@@ -194,7 +199,6 @@ struct View<'a> {
 struct Deviations {
     all: Vec<Deviation>,
     together: f64,
-    rest: f64,
 }
 
 impl<'a> View<'a> {
@@ -260,54 +264,70 @@ impl<'a> View<'a> {
         (0.5 * self.known.floor).max(STEP).min(CLOSE * behaviour.period()).max(WIDER * self.known.spacing())
     }
 
-    /// When the packets of each train are handed on, if the first comes at zero and no two closer than `floor`. Of replies, a
-    /// first one that was late, wherever, has the second follow so much closer that is handed on by itself.
-    fn delivered(&self, behaviour: Behaviour, floor: f64) -> Vec<Vec<f64>> {
-        let of = |(sample, late): (&Sample, &f64)| {
+    /// When the packets of each train are handed on, if the first comes at zero and no two closer than `floor`.
+    fn handed(&self, behaviour: Behaviour, floor: f64) -> impl Iterator<Item = Vec<f64>> {
+        self.samples.iter().map(move |sample| {
             let second = sample.dispersion.max(floor);
             let third = second + sample.next.map_or(0.0, |(dispersion, _)| dispersion.max(floor));
-            let mut at = behaviour.delivered(&[0.0, second, third]);
+            behaviour.delivered(&[0.0, second, third])
+        })
+    }
+
+    /// The same, with what is known of each train. Of replies, a first one that was late, wherever, has the second follow so
+    /// much closer that is handed on by itself.
+    fn delivered(&self, behaviour: Behaviour, floor: f64) -> Vec<Vec<f64>> {
+        let of = |((sample, late), mut at): ((&Sample, &f64), Vec<f64>)| {
+            let second = sample.dispersion.max(floor);
             // To the nanosecond, as below.
             if self.known.replies.is_some() && at[1] - at[0] > second - 1.0 {
                 at[0] += late;
             }
             at
         };
-        self.samples.iter().zip(&self.lateness).map(of).collect()
+        self.samples.iter().zip(&self.lateness).zip(self.handed(behaviour, floor)).map(of).collect()
+    }
+
+    /// By how much first replies are late, where the second is handed on at another time: of each train by how much its gap is
+    /// shorter than `delivered` has it. None for too few.
+    fn rests(&self, delivered: &[Vec<f64>]) -> Vec<f64> {
+        let Some(replies) = self.known.replies else { return Vec::new() };
+        let mut apart: Vec<(f64, f64)> =
+            self.samples.iter().zip(delivered).map(|(sample, at)| (at[1] - at[0], sample.gap)).collect();
+        if apart.len() < 2 * LEAST_SEEN {
+            return Vec::new();
+        }
+        // Those that came before the first reply had left tell nothing: the further half tells, and of it not those that follow
+        // as close as they can.
+        apart.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let further = apart[..apart.len() / 2].iter();
+        let alone = further.filter(|(due, gap)| *due > 0.0 && *gap > WIDER * replies.spacing);
+        alone.map(|(due, gap)| due - gap).collect()
     }
 
     /// By how much even a prompt first reply is later than it would be if its request had not found the kernel at rest. A hold
     /// that is shorter hides in it.
     fn rest(&self, behaviour: Behaviour, delivered: &[Vec<f64>]) -> f64 {
-        if self.known.replies.is_none() {
-            return 0.0;
-        }
-        let mut apart: Vec<(f64, f64)> = self
-            .samples
-            .iter()
-            .zip(delivered)
-            .map(|(sample, at)| (at[1] - at[0], sample.gap))
-            .filter(|(due, _)| *due > 0.0)
-            .collect();
-        if apart.len() < 2 * LEAST_SEEN {
-            return 0.0;
-        }
-        // Those that came before the first reply had left tell nothing: the further half tells.
-        apart.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        let further = &apart[..apart.len() / 2];
         let most = if let Behaviour::Hold(period) = behaviour { period } else { f64::INFINITY };
-        let rests: Vec<f64> = further.iter().map(|(due, gap)| due - gap).collect();
-        half_sample_mode(&rests).map_or(0.0, |rest| rest.clamp(0.0, most))
+        half_sample_mode(&self.rests(delivered)).map_or(0.0, |rest| rest.clamp(0.0, most))
     }
 
-    fn deviations(&self, behaviour: Behaviour) -> Deviations {
-        // Without coalescence a burst shows how close packets can come; with it that is hidden.
-        let floor = match behaviour {
+    /// By how much the first reply of most trains is late, its own lateness with it. Waits on the path are not in it, which the
+    /// second packet has as well as the first.
+    fn median_rest(&self, behaviour: Behaviour) -> f64 {
+        let handed: Vec<Vec<f64>> = self.handed(behaviour, self.known.floor).collect();
+        median(&self.rests(&handed)).unwrap_or(0.0).max(0.0)
+    }
+
+    /// Without coalescence a burst shows how close packets can come; with it that is hidden.
+    fn floor(&self, behaviour: Behaviour) -> f64 {
+        match behaviour {
             Behaviour::None => self.known.floor.max(self.burst),
             _ => self.known.floor,
-        };
-        let delivered = self.delivered(behaviour, floor);
-        let rest = self.rest(behaviour, &delivered);
+        }
+    }
+
+    fn deviations(&self, behaviour: Behaviour, rest: f64) -> Deviations {
+        let delivered = self.delivered(behaviour, self.floor(behaviour));
         let mut predicted: Vec<(f64, f64, Option<f64>, f64)> = Vec::with_capacity(2 * self.samples.len());
         for ((sample, late), at) in self.samples.iter().zip(&self.lateness).zip(delivered) {
             let replied = one_by_one(at, self.known.spacing(), rest);
@@ -323,11 +343,17 @@ impl<'a> View<'a> {
             let size = gap - if met(expected) { together } else { expected };
             Deviation { gap, size, least, late }
         };
-        Deviations { all: predicted.iter().map(deviation).collect(), together, rest }
+        Deviations { all: predicted.iter().map(deviation).collect(), together }
     }
 
     fn explain(&self, behaviour: Behaviour) -> Option<Explained> {
-        let Deviations { all, together, rest } = self.deviations(behaviour);
+        let delivered = self.delivered(behaviour, self.floor(behaviour));
+        self.explain_late(behaviour, self.rest(behaviour, &delivered))
+    }
+
+    /// The same, if the first reply of a train is later than the others by `rest`.
+    fn explain_late(&self, behaviour: Behaviour, rest: f64) -> Option<Explained> {
+        let Deviations { all, together } = self.deviations(behaviour, rest);
         let sizes: Vec<f64> = all.iter().map(|deviation| deviation.size.abs()).collect();
         // Laplace's distribution of scale b has 30 % of its deviations below 0.357 b; the wild ones are above.
         let blur = (quantile(&sizes, 0.3)? / 0.357).clamp(self.least_blur(), self.most_blur());

@@ -2,7 +2,7 @@
 
 use crate::clock::CLOCK_RATE_DOUBT;
 use crate::stats::Estimate;
-use crate::stats::quantile::{mad, quantile, quantile_interval, sorted};
+use crate::stats::quantile::{mad, mean, quantile, quantile_interval, sorted};
 
 /// One long train: when its packets were stamped, in nanoseconds, and how far apart they were sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,10 +21,12 @@ const BORDER: f64 = 0.1;
 const NEAR_BORDER: f64 = 0.2;
 /// So large a share of the gaps must be such before a train counts as handed on in batches.
 const IN_BATCHES: f64 = 0.25;
+/// Where so many times as many would, chance brings no fewer.
+const SURE: f64 = 1.1;
 /// Batches come evenly if their spacing varies no more than this share of itself (median absolute deviation).
 const EVEN: f64 = 0.12;
-/// A batch is more than one packet: its period spans more than this many spacings.
-const SEVERAL: f64 = 1.7;
+/// Kernels by themselves take packets together that come about 10 us apart; a NIC's period is longer than that makes.
+const SHORTEST: f64 = 17_000.0;
 /// Batches that a statement needs.
 const LEAST: usize = 6;
 
@@ -59,8 +61,14 @@ pub(super) fn batch_period(trains: &[LongTrain], together: f64, resolution: f64)
     // A period that still grows with the rate: the longest that were seen often are as likely.
     let grown = quantile(&spacings, 0.9)?.max(sampled.high);
     let period = Estimate { low: sampled.low - doubt, high: grown + doubt, ..sampled };
-    let spacing = trains.iter().map(|train| train.spacing).fold(0.0, f64::max);
-    (mad(&spacings)? <= EVEN * period.value && period.value > SEVERAL * spacing).then_some(period)
+    // Where chance brings packets together most are as far apart as they were sent, and some farther.
+    let by_chance = (period.value - mean(&spacings)?).abs() > EVEN * period.value;
+    (mad(&spacings)? <= EVEN * period.value && !by_chance && period.value > SHORTEST).then_some(period)
+}
+
+/// A shorter period would not show in `trains` for sure: too few of their packets would come together.
+pub(super) fn unseen(trains: &[LongTrain]) -> f64 {
+    SURE * trains.iter().map(|train| train.spacing).fold(0.0, f64::max) / (1.0 - IN_BATCHES)
 }
 
 #[cfg(test)]
@@ -81,5 +89,17 @@ mod tests {
         assert_eq!(found(Behaviour::Hold(150e3)).unwrap().value, 160e3);
         assert_eq!(found(Behaviour::None), None);
         assert_eq!(found(Behaviour::Throttle(15e3)), None);
+        // Batches of one and two.
+        assert!(unseen(&[train(Behaviour::None)]) < 30e3);
+        assert_eq!(found(Behaviour::Throttle(30e3)).unwrap().value, 30e3);
+    }
+
+    #[test]
+    fn packets_that_chance_brings_together_are_no_batches() {
+        // Every third packet comes with the one before it: most are as far apart as they were sent.
+        let stamps =
+            (0..160).map(|k| f64::from(k / 3 * 3 + (k % 3).min(1)) * 20e3 + f64::from(k % 3) * 500.0);
+        let trains = [LongTrain { stamps: stamps.collect(), spacing: 20e3 }];
+        assert_eq!(batch_period(&trains, TOGETHER, 1.0), None);
     }
 }

@@ -119,7 +119,7 @@ impl Coalescence {
             (Vantage::Application, Behaviour::Hold(_) | Behaviour::None) => None,
             (_, Behaviour::None) if fit.wild > TOO_BUSY => None,
             (_, Behaviour::None) => {
-                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold(&fit)) })
+                Some(Coalesced { kind: Kind::None, period: Nanos::from_f64(self.unseen_hold(fit.rest)) })
             }
             (_, behaviour) => {
                 let polls = if let Behaviour::Deferred { polls, .. } = behaviour { polls } else { 1 };
@@ -140,7 +140,9 @@ impl Coalescence {
         let batches = |together| long::batch_period(&self.seen().long, together, self.resolution.as_f64());
         let late = || self.config.replies.then(|| batches(long::TOGETHER_IF_LATE)).flatten();
         let fast = batches(long::TOGETHER).or_else(late)?;
-        (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold(fit))).then_some(fast)
+        // What the first reply of a short train hides, long trains show; and what shows in both is not hidden.
+        let hidden = if behaviour == Behaviour::None { fit.rest } else { 0.0 };
+        (fast.low > (ADAPTS * behaviour.period()).max(self.unseen_hold(hidden))).then_some(fast)
     }
 
     /// How close together packets came to the receiver, where nothing held them back.
@@ -159,20 +161,22 @@ impl Coalescence {
     }
 
     /// The longest hold that may not have shown: one packet more must fit into it. (A throttle that did not show is
-    /// no danger to others: it makes no packet wait for the program.)
-    fn unseen_hold(&self, fit: &Fit) -> f64 {
-        (1.25 * (self.closest() + fit.rest) + 3.0 * self.resolution.as_f64()).max(SHORTEST)
+    /// no danger to others: it makes no packet wait for the program.) First replies are late by `rest`.
+    fn unseen_hold(&self, rest: f64) -> f64 {
+        (1.25 * (self.closest() + rest) + 3.0 * self.resolution.as_f64()).max(SHORTEST)
     }
 
     /// The findings of a run that tells something.
     fn explained(&self, report: Report, fit: &Fit) -> Report {
         let kernel = self.vantage() == Vantage::Capture;
-        let (bound, hold_bound) = (self.bound(fit), self.unseen_hold(fit));
+        let (bound, hold_bound) = (self.bound(fit), self.unseen_hold(fit.rest));
         let too_short = |bound: f64| {
             let bound = Nanos::from_f64(bound);
             format!("a shorter one would not show: the path and the stamps resolve no more than {bound}")
         };
         let (unseen, unseen_hold) = (too_short(bound), too_short(hold_bound));
+        // What adapts to the rate may be as short as that after a rest, and shows in long trains alone.
+        let rate_bound = bound.max(long::unseen(&self.seen().long));
         let adapts = self.adapts(fit);
         match (fit.behaviour, fit.period, adapts) {
             (behaviour, _, Some(fast)) => {
@@ -208,7 +212,10 @@ impl Coalescence {
             (Behaviour::None, ..) | (_, None, _) if kernel => report
                 .with(Quantity::CoalescencePresent, Finding::flag(false))
                 .with(Quantity::CoalescenceKind, Finding::kind(Kind::None))
-                .with(Quantity::CoalescencePeriod, Finding::at_most(bound, Unit::Ns, unseen))
+                .with(
+                    Quantity::CoalescencePeriod,
+                    Finding::at_most(rate_bound, Unit::Ns, too_short(rate_bound)),
+                )
                 .with(Quantity::NicHold, Finding::at_most(hold_bound, Unit::Ns, unseen_hold)),
             (Behaviour::None | Behaviour::Hold(_), ..) | (_, None, _) if !kernel => {
                 let reason = "without the receiving kernel's stamps a hold cannot be told from a program that takes \

@@ -3,6 +3,7 @@
 //!
 //! All limits of all quantities stand here, and nowhere else.
 
+use crate::coalescence::REPLIES_TAKE;
 use crate::nic::Kind;
 use crate::report::Quantity;
 use crate::unit::{BitRate, Bytes, INTER_FRAME_GAP, Nanos};
@@ -20,6 +21,8 @@ const PERIOD_TICKS: f64 = 4.0;
 /// And be longer than what kernels themselves take for a packet.
 const SHORTEST_PERIOD: f64 = 15_000.0;
 const SHORTEST_ADAPTIVE: f64 = 20_000.0;
+/// And so many times as long as packets are sent apart, for a quarter of them to come together.
+const ADAPTIVE_ABOVE_SENT: f64 = 1.5;
 /// So many times the smallest dispersions of two packets may a period be that does not show, as both must fit into it
 /// behind the first.
 const UNSEEN_PERIOD: f64 = 1.2;
@@ -200,8 +203,12 @@ impl Ground {
         let smallest = self.smallest_dispersion();
         let second = smallest.max(self.least_sent.as_f64()) + self.rest.as_f64();
         match kind {
-            // Long trains send a packet every 10 us, and a batch is more than one.
-            Kind::Adaptive => self.least_period(Kind::Throttle).max(SHORTEST_ADAPTIVE),
+            // Long trains send a packet every 10 us, or as far apart as replies leave; and a batch is more than one.
+            Kind::Adaptive => {
+                let replies = self.spacing > Nanos::ZERO;
+                let sent = if replies { smallest / REPLIES_TAKE + self.least_sent.as_f64() } else { 0.0 };
+                self.least_period(Kind::Throttle).max(SHORTEST_ADAPTIVE).max(ADAPTIVE_ABOVE_SENT * sent)
+            }
             Kind::Hold => (PERIOD_ABOVE_SMALLEST * second + ticks).max(SHORTEST_PERIOD),
             _ => UNSEEN_PERIOD * (second + smallest) + ticks + SHORTEST_PERIOD,
         }
