@@ -33,6 +33,7 @@ pub mod tcp;
 
 pub mod throughput;
 
+mod asleep;
 mod bucket;
 mod circumstances;
 pub mod clock;

@@ -102,6 +102,7 @@ impl Receiver {
 
     /// Receives a packet that the NIC delivered at `delivered`; packets come in the order of the calls.
     pub(crate) fn receive(&mut self, delivered: Nanos) -> Reception {
+        let delivered = delivered + self.roused(delivered);
         let stage = self.spec.kernel.sample(&mut self.rng);
         let kernel = delivered + Nanos::from_f64(stage.as_f64() * self.spec.kernel_stamp_at);
         let queued = delivered + stage;
@@ -111,6 +112,13 @@ impl Receiver {
         let reception = Reception { kernel, queued, stamped: self.read(queued) };
         self.last = Some(reception);
         reception
+    }
+
+    /// How long the core takes to wake for an interrupt at `delivered`.
+    fn roused(&mut self, delivered: Nanos) -> Nanos {
+        let asleep = self.last.is_none_or(|last| delivered - last.queued >= self.spec.cold_after);
+        let cold = self.spec.interrupt_cold.as_ref().filter(|_| asleep);
+        cold.map_or(Nanos::ZERO, |cold| cold.sample(&mut self.rng))
     }
 
     /// When the program stamps a packet that is put into its queue at `queued`.
@@ -192,6 +200,19 @@ mod tests {
         let coldest_warm = ASLEEP + 1_000_000 - 1 - 2_000;
         assert_eq!(receive(&[coldest_warm])[0].stamped.0 - coldest_warm, 2_000 + 36_000);
         assert_eq!(receive(&[coldest_warm + 1])[0].stamped.0 - (coldest_warm + 1), 2_000 + 96_000);
+    }
+
+    #[test]
+    fn a_core_that_sleeps_takes_the_interrupt_late() {
+        let spec = HostSpec { interrupt_cold: Some(fixed(40_000)), ..spec() };
+        let mut receiver = Receiver::new(&spec, stream(1, &[]));
+        let mut kernel = |at| receiver.receive(Nanos(at)).kernel.0 - at;
+        assert_eq!(kernel(0), 40_500, "nothing came before");
+        assert_eq!(kernel(10_000), 30_500, "with the one that woke it");
+        assert_eq!(kernel(60_000), 500);
+        // The last was queued at 62 us.
+        assert_eq!(kernel(62_000 + 999_999), 500);
+        assert_eq!(kernel(63_999 + 1_000_000 + 1_000_000), 40_500);
     }
 
     #[test]

@@ -161,3 +161,26 @@ fn nothing_comes_back() {
     assert!(reason.contains("lost a packet"), "{reason}");
     assert_eq!(method.coalesced(), None);
 }
+
+#[test]
+fn a_core_that_sleeps_is_neither_a_nic_nor_a_stage() {
+    for nic in ["'none'", "{ hold = { period = '50 us' } }", "{ throttle = { period = '200 us' } }"] {
+        for cold in ["'100 us'", "{ normal = { mean = '45 us', deviation = '3 us' } }"] {
+            for (links, seed) in [(FREE, 1), (FREE, 2), (BUSY, 3)] {
+                let host = format!("nic = {nic}\ninterrupt_cold = {cold}\ncold_after = '1 ms'");
+                let (found, knee) = measured(links, &host, seed);
+                let case = || format!("{nic} behind {cold}, seed {seed}: {found:?}, {knee:?}");
+                for quantity in [Quantity::CoalescencePresent, Quantity::CoalescencePeriod, Quantity::NicHold]
+                {
+                    let Finding::Unmeasurable { reason } = found.finding(quantity) else {
+                        panic!("{}", case())
+                    };
+                    assert!(reason.contains("core sleeps"), "{}", case());
+                }
+                let stage = knee.finding(Quantity::ApplicationStage);
+                assert!(matches!(stage, Finding::Bound { .. }), "{}", case());
+                assert_eq!(stage.holds(31_000.0), Some(true), "{}", case());
+            }
+        }
+    }
+}

@@ -61,6 +61,7 @@ fn the_page_names_every_key() {
     for host in [&mut all.source, &mut all.destination] {
         host.wake_up_cold = Some(Times::default());
         host.answer_cold = Some(Times::default());
+        host.interrupt_cold = Some(Times::default());
         host.busy = Some(BusySpec { share: 0.5, slice: Nanos(1) });
         host.clock.step = Some(step);
         host.nic = NicSpec::Adaptive {

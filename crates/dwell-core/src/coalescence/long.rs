@@ -25,6 +25,8 @@ const IN_BATCHES: f64 = 0.25;
 const SURE: f64 = 1.1;
 /// Batches come evenly if their spacing varies no more than this share of itself (median absolute deviation).
 const EVEN: f64 = 0.12;
+/// A batch of so many packets is one, however the others are.
+const SEVERAL: f64 = 1.7;
 /// Kernels by themselves take packets together that come about 10 us apart; a NIC's period is longer than that makes.
 const SHORTEST: f64 = 17_000.0;
 /// Batches that a statement needs.
@@ -62,8 +64,10 @@ pub(super) fn batch_period(trains: &[LongTrain], together: f64, resolution: f64)
     let grown = quantile(&spacings, 0.9)?.max(sampled.high);
     let period = Estimate { low: sampled.low - doubt, high: grown + doubt, ..sampled };
     // Where chance brings packets together most are as far apart as they were sent, and some farther.
-    let by_chance = (period.value - mean(&spacings)?).abs() > EVEN * period.value;
-    (mad(&spacings)? <= EVEN * period.value && !by_chance && period.value > SHORTEST).then_some(period)
+    let sent = trains.iter().map(|train| train.spacing).fold(0.0, f64::max);
+    let alike = (period.value - mean(&spacings)?).abs() <= EVEN * period.value;
+    let batches = period.value > SEVERAL * sent || (alike && period.value > SHORTEST);
+    (mad(&spacings)? <= EVEN * period.value && batches).then_some(period)
 }
 
 /// A shorter period would not show in `trains` for sure: too few of their packets would come together.

@@ -1,6 +1,7 @@
 //! What the trains of a run prove.
 
 use super::{Behaviour, Coalescence, Fit, QUANTITIES, SHORTEST, Sample, fit, long};
+use crate::asleep;
 use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Unit, Vantage};
 use crate::stats::Estimate;
@@ -48,6 +49,9 @@ impl Coalescence {
             return nothing(report, &reason)
                 .with(Quantity::CoalescencePresent, Finding::flag(true))
                 .with(Quantity::CoalescencePeriod, Finding::at_least(self.reach.as_f64(), Unit::Ns, reason));
+        }
+        if let Some(late) = self.asleep() {
+            return nothing(report, &asleep::reason(late));
         }
         if let Some([early, late]) = self.changed() {
             let told = |fit: &Fit| match fit.period {
@@ -105,11 +109,20 @@ impl Coalescence {
         [0.3, 0.5, 0.7].into_iter().find_map(split)
     }
 
+    /// By how much the receiver's core was late to take the first packet of a train. (Of replies it is a part of the fit.)
+    fn asleep(&self) -> Option<f64> {
+        if self.vantage() != Vantage::Capture || self.config.replies {
+            return None;
+        }
+        asleep::lateness(self.samples().iter().map(|sample| (sample.dispersion, sample.gap)).collect())
+    }
+
     /// What other methods must know; `None` where the run did not tell.
     #[must_use]
     pub fn coalesced(&self) -> Option<Coalesced> {
         let fit = self.fit()?;
-        if self.changed().is_some() || self.pause_too_short() || self.reach_too_short() {
+        let untold = self.changed().is_some() || self.pause_too_short() || self.reach_too_short();
+        if untold || self.asleep().is_some() {
             return None;
         }
         if let Some(fast) = self.adapts(&fit) {

@@ -73,7 +73,7 @@ pub(super) fn on(check: &LabCheck, scenario: &Scenario) -> Vec<Verdict> {
 fn simulated(host: &HostSpec) -> Option<String> {
     let usual = HostSpec::default();
     let parts: Vec<&str> = [
-        ("kernel", host.kernel != usual.kernel),
+        ("kernel", host.kernel != usual.kernel || host.interrupt_cold.is_some()),
         ("wake_up", host.wake_up != usual.wake_up || host.wake_up_cold.is_some()),
         ("read", host.read != usual.read),
         ("service", host.service != usual.service),

@@ -17,7 +17,10 @@ pub struct HostSpec {
     /// A change of that in the middle of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nic_change: Option<NicChange>,
-    /// K: from the NIC's interrupt to the socket queue.
+    /// From the NIC's interrupt to the core that takes it, where that slept for `cold_after` or longer; without it, at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interrupt_cold: Option<Times>,
+    /// K: from there to the socket queue.
     pub kernel: Times,
     /// Where within K the kernel takes its stamp: 0 at its start, 1 at its end.
     #[schemars(range(min = 0, max = 1))]
@@ -29,7 +32,7 @@ pub struct HostSpec {
     /// The same after it slept for `cold_after` or longer; without it, no different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_up_cold: Option<Times>,
-    /// When a sleeping processor, or a kernel at rest, counts as cold.
+    /// When a sleeping core or program, or a kernel at rest, counts as cold.
     #[serde(with = "quantity_text::duration")]
     pub cold_after: Nanos,
     /// From the wake-up to the program having the packet.
@@ -62,6 +65,7 @@ impl Default for HostSpec {
         Self {
             nic: NicSpec::None,
             nic_change: None,
+            interrupt_cold: None,
             kernel: Times::Fixed(Nanos(2_000)),
             kernel_stamp_at: 0.0,
             kernel_stamps: true,

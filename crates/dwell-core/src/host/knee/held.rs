@@ -1,6 +1,7 @@
 //! What a break says under interrupt coalescence: a period must never be reported as a stage.
 
 use super::{Fit, Knee, Regimes};
+use crate::asleep;
 use crate::nic::{Coalesced, Kind};
 use crate::report::{Finding, Quantity, Report, Side, Unit};
 use crate::unit::Nanos;
@@ -34,6 +35,18 @@ impl Knee {
             .fold(report, |report, quantity| report.with(quantity, Finding::unmeasurable(&reason)))
             .with(Quantity::ApplicationStage, stage)
             .with(Quantity::ServiceTime, service)
+    }
+
+    /// The report with the stage turned into a bound where the receiver's core slept: what it takes to wake is in the break.
+    pub(super) fn unless_asleep(&self, report: Report) -> Report {
+        let stage = report.finding(Quantity::ApplicationStage);
+        match (asleep::lateness(self.taken.clone()), &stage) {
+            (Some(late), Finding::Value { high, .. }) => {
+                let bound = Finding::at_most(*high, Unit::Ns, asleep::reason(late));
+                report.with(Quantity::ApplicationStage, bound)
+            }
+            _ => report,
+        }
     }
 
     /// For how long packets may have been held back, and why that cannot be told from the program; `None` where

@@ -102,6 +102,8 @@ pub struct Knee {
     /// How the receiver coalesces interrupts, where it is known.
     coalescence: Option<Coalesced>,
     samples: Vec<Sample>,
+    /// Dispersions and gaps by the kernel's stamps, where there are such.
+    taken: Vec<(f64, f64)>,
     origin: Option<(Nanos, Nanos)>,
     asked: usize,
     reach: Nanos,
@@ -126,6 +128,7 @@ impl Knee {
                 .map_or(Nanos::ZERO, |capacity| capacity.time_for(facts.min_size + INTER_FRAME_GAP)),
             coalescence: facts.coalescence,
             samples: Vec::new(),
+            taken: Vec::new(),
             origin: None,
             asked: 0,
             reach: Nanos::ZERO,
@@ -233,12 +236,15 @@ impl Method for Knee {
             return;
         };
         let (sent, sent_later) = (heading.sent.nearest_wire(), trailing.sent.nearest_wire());
+        // Closer packets than the narrowest link can tell apart reach it queued, one behind the other.
+        let dispersion = (sent_later - sent).max(self.floor).as_f64();
+        let taken = gap::between(heading, trailing, Vantage::Capture);
+        self.taken.extend(taken.map(|gap| (dispersion, gap)));
         let origin = *self.origin.get_or_insert((sent, stamp));
         self.samples.push(Sample {
             at: (sent - origin.0).as_f64(),
             delay: ((stamp - origin.1) - (sent - origin.0)).as_f64(),
-            // Closer packets than the narrowest link can tell apart reach it queued, one behind the other.
-            dispersion: (sent_later - sent).max(self.floor).as_f64(),
+            dispersion,
             gap,
         });
     }
@@ -246,7 +252,7 @@ impl Method for Knee {
     fn report(&self) -> Report {
         let fit = self.fit();
         let report = match self.config.stamps {
-            Vantage::Application => self.unless_held(self.application_report(&fit), &fit),
+            Vantage::Application => self.unless_asleep(self.unless_held(self.application_report(&fit), &fit)),
             Vantage::Capture => self.capture_report(&fit),
         };
         self.with_doubts(report, &fit)
