@@ -288,7 +288,7 @@ impl<'a> View<'a> {
     }
 
     /// By how much first replies are late, where the second is handed on at another time: of each train by how much its gap is
-    /// shorter than `delivered` has it. None for too few.
+    /// shorter than `delivered` has it. Nothing for too few.
     fn rests(&self, delivered: &[Vec<f64>]) -> Vec<f64> {
         let Some(replies) = self.known.replies else { return Vec::new() };
         let mut apart: Vec<(f64, f64)> =
@@ -326,8 +326,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn deviations(&self, behaviour: Behaviour, rest: f64) -> Deviations {
-        let delivered = self.delivered(behaviour, self.floor(behaviour));
+    fn deviations(&self, behaviour: Behaviour, delivered: Vec<Vec<f64>>, rest: f64) -> Deviations {
         let mut predicted: Vec<(f64, f64, Option<f64>, f64)> = Vec::with_capacity(2 * self.samples.len());
         for ((sample, late), at) in self.samples.iter().zip(&self.lateness).zip(delivered) {
             let replied = one_by_one(at, self.known.spacing(), rest);
@@ -348,12 +347,17 @@ impl<'a> View<'a> {
 
     fn explain(&self, behaviour: Behaviour) -> Option<Explained> {
         let delivered = self.delivered(behaviour, self.floor(behaviour));
-        self.explain_late(behaviour, self.rest(behaviour, &delivered))
+        let rest = self.rest(behaviour, &delivered);
+        self.explain_with(behaviour, delivered, rest)
     }
 
     /// The same, if the first reply of a train is later than the others by `rest`.
     fn explain_late(&self, behaviour: Behaviour, rest: f64) -> Option<Explained> {
-        let Deviations { all, together } = self.deviations(behaviour, rest);
+        self.explain_with(behaviour, self.delivered(behaviour, self.floor(behaviour)), rest)
+    }
+
+    fn explain_with(&self, behaviour: Behaviour, delivered: Vec<Vec<f64>>, rest: f64) -> Option<Explained> {
+        let Deviations { all, together } = self.deviations(behaviour, delivered, rest);
         let sizes: Vec<f64> = all.iter().map(|deviation| deviation.size.abs()).collect();
         // Laplace's distribution of scale b has 30 % of its deviations below 0.357 b; the wild ones are above.
         let blur = (quantile(&sizes, 0.3)? / 0.357).clamp(self.least_blur(), self.most_blur());

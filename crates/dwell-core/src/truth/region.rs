@@ -380,6 +380,21 @@ mod tests {
     }
 
     #[test]
+    fn an_adaptive_period_must_be_longer_than_requests_are_apart() {
+        let adaptive = |reached, spacing| Ground {
+            kind: Kind::Adaptive,
+            period: Some(Nanos(reached)),
+            adapting: Some(Adapting { least: Nanos(9_000), reached: Nanos(reached) }),
+            spacing: Nanos(spacing),
+            ..plain()
+        };
+        // Arrivals: as of any throttle. Replies: 1.5 times 3.5 times 6.72 us.
+        assert_eq!(adaptive(34_000, 0).outside(Quantity::CoalescenceKind), None);
+        assert!(why(&adaptive(34_000, 3_000), Quantity::CoalescenceKind).contains("not above 35.3 us"));
+        assert_eq!(adaptive(36_000, 3_000).outside(Quantity::CoalescenceKind), None);
+    }
+
+    #[test]
     fn an_adaptive_period_must_move_and_be_reached() {
         let adaptive = |reached| Ground {
             kind: Kind::Adaptive,

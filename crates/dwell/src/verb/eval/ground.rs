@@ -7,7 +7,7 @@ use dwell_core::truth::{Adapting, Crossed, Ground};
 use dwell_core::unit::{ETHERNET_MIN, INTER_FRAME_GAP};
 use dwell_core::{Bytes, Nanos, Passage};
 use dwell_sim::nic::NicSpec;
-use dwell_sim::{LinkSpec, Scenario};
+use dwell_sim::{LinkSpec, Scenario, Times};
 
 /// What a kernel takes from one answer to the next in the lab: `kernel_service_time` of a host there was 4.3 to 4.7 us.
 const LAB_ANSWER: Nanos = Nanos::from_micros(5);
@@ -58,12 +58,13 @@ pub(super) fn answering(scenario: &Scenario, world: EvalWorld) -> Ground {
     let links = [forth.links.clone(), crossed(&scenario.reverse_links())].concat();
     let spacing = if world == EvalWorld::Sim { far.answer.median() } else { LAB_ANSWER };
     let cold = far.answer_cold.as_ref().unwrap_or(&far.answer);
+    let woken = far.interrupt_cold.as_ref().map_or(Nanos::ZERO, Times::median);
     let ground = Ground {
         links,
         resolution: near.clock.resolution,
         kernel_stamps: near.kernel_stamps,
         spacing,
-        rest: (cold.median() - far.answer.median()).max(Nanos::ZERO),
+        rest: woken + (cold.median() - far.answer.median()).max(Nanos::ZERO),
         ..forth
     };
     let between = ground.smallest_dispersion() / REPLIES_TAKE;
