@@ -269,6 +269,25 @@ fn packets_without_times_are_passed_over_if_one_likes() {
     assert_eq!((packets, timeless, reader.whole()), (4, vec![3], 5));
 }
 
+/// Whoever writes a million microseconds or more counts in something else.
+#[test]
+fn a_fraction_of_a_second_is_less_than_one() {
+    let first_fraction = |mut file: Vec<u8>, place: usize, fraction: [u8; 4]| {
+        file[place..place + 4].copy_from_slice(&fraction);
+        let mut reader = Reader::new(&file[..]).expect("a capture");
+        let first = reader.advance();
+        let second = reader.advance().expect("whole").expect("another");
+        assert_eq!(second, expected(true, 1)[1].at);
+        first.map(|at| at.is_some())
+    };
+    let micros = pcap(LE, 0xa1b2_c3d4, [2, 4], false, &[]);
+    for (file, place, order) in [(micros, 28, LE as fn(u32) -> [u8; 4]), (snoop(4), 36, BE)] {
+        assert!(first_fraction(file.clone(), place, order(999_999)).expect("a time"));
+        let refused = first_fraction(file, place, order(1_000_000));
+        assert!(matches!(refused, Err(ReadError::Timeless { number: 1 })), "{refused:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(file in 0usize..16, damage in prop::collection::vec((0usize..400, any::<u8>()), 0..6)) {

@@ -71,8 +71,12 @@ fn remarks(file: &Path, account: &Account) -> Vec<String> {
         End::CutOff => Some(format!("{name} is cut off after {packets}")),
         End::Damaged => Some(format!("{name} is damaged after {packets}")),
     };
-    let timeless = (account.timeless > 0)
-        .then(|| format!("{name}: {} without a time, of no use", counted(account.timeless, "packet")));
+    let timeless = (account.timeless > 0).then(|| {
+        format!(
+            "{name}: {} without a time, or with one that cannot be, of no use",
+            counted(account.timeless, "packet")
+        )
+    });
     let coarse = (account.coarsest > Nanos::from_micros(1)).then(|| {
         let unit = account.coarsest;
         format!(

@@ -18,8 +18,8 @@ pub enum ReadError {
     /// No packets.
     #[error("holds no packets")]
     Empty,
-    /// The times of pcapng's simple packets are not recorded.
-    #[error("holds packets without times (number {number} is one)")]
+    /// The times of pcapng's simple packets are not recorded; and a fraction of a second that is no less than one is no time.
+    #[error("holds packets without times (number {number} is one), or with such as cannot be")]
     Timeless {
         /// Which packet, from 1.
         number: usize,

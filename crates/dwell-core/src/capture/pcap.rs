@@ -1,6 +1,6 @@
 //! The format of libpcap, in its several versions.
 
-use super::record::{Found, LARGEST_RECORD, Order, Record};
+use super::record::{Found, LARGEST_RECORD, Order, Record, instant};
 use super::{Captured, LinkType, ReadError};
 
 /// Bytes of a record that are looked at.
@@ -70,8 +70,8 @@ impl Pcap {
         if bytes.len() < to {
             return Record::Needs(to);
         }
-        let at = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit;
-        Record::Packet(Found { at: i128::from(at), link: self.link, from: self.header, to, length }, to)
+        let Some(at) = instant(seconds, fraction, self.unit) else { return Record::Timeless(to) };
+        Record::Packet(Found { at, link: self.link, from: self.header, to, length }, to)
     }
 }
 

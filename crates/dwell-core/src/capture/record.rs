@@ -70,10 +70,19 @@ pub(super) enum Record {
     Packet(Found, usize),
     /// Nothing of interest, in the first so many bytes.
     Other(usize),
-    /// A packet whose time was not recorded, in the first so many bytes.
+    /// A packet whose time was not recorded, or is none, in the first so many bytes.
     Timeless(usize),
     /// So many bytes are needed to tell.
     Needs(usize),
     /// No record.
     Damaged,
+}
+
+/// Nanoseconds since the epoch, of whole seconds and a fraction in units of so many nanoseconds. `None` for a second and more: whoever
+/// wrote that means another unit, or something else.
+#[inline(always)]
+pub(super) fn instant(seconds: u32, fraction: u32, unit: i64) -> Option<i128> {
+    const SECOND: i64 = 1_000_000_000;
+    let within = i64::from(fraction) * unit;
+    (within < SECOND).then(|| i128::from(i64::from(seconds) * SECOND + within))
 }

@@ -1,6 +1,6 @@
 //! The format of Solaris' snoop (RFC 1761), in which all numbers are big endian.
 
-use super::record::{Found, LARGEST_RECORD, Order, Record};
+use super::record::{Found, LARGEST_RECORD, Order, Record, instant};
 use super::{LinkType, ReadError};
 
 /// What the header of a file says.
@@ -36,7 +36,7 @@ impl Snoop {
         if bytes.len() < whole {
             return Record::Needs(whole);
         }
-        let at = i64::from(word(16)) * 1_000_000_000 + i64::from(word(20)) * 1_000;
-        Record::Packet(Found { at: i128::from(at), link: self.link, from: Self::RECORD, to, length }, whole)
+        let Some(at) = instant(word(16), word(20), 1_000) else { return Record::Timeless(whole) };
+        Record::Packet(Found { at, link: self.link, from: Self::RECORD, to, length }, whole)
     }
 }

@@ -37,6 +37,15 @@ pub struct Unreachable {
     pub sequence: u32,
 }
 
+impl Unreachable {
+    /// What it quotes, if that was a SYN, as if it passed now.
+    pub(super) fn quoted_syn(&self) -> Segment {
+        let Self { at, from, to, sequence } = *self;
+        let (flags, options) = (TcpFlags::SYN, Options::default());
+        Segment { at, from, to, flags, sequence, acknowledgment: 0, payload: 0, options }
+    }
+}
+
 /// The options that matter here.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {

@@ -28,7 +28,7 @@ pub enum End {
 pub struct Account {
     /// Whole packets, with those without times.
     pub packets: u64,
-    /// Packets whose times were not recorded, and which are of no use.
+    /// Packets whose times were not recorded, or cannot be, and which are of no use.
     pub timeless: u64,
     /// The coarsest unit in which times of packets are written: no half is more exact.
     pub coarsest: Nanos,

@@ -109,6 +109,8 @@ pub(super) struct Kept<'a, T> {
     pub(super) state: &'a mut T,
     /// Whether the one that sends is the one of its two ends that was heard first.
     pub(super) is_first: bool,
+    /// How long nothing was heard of it.
+    pub(super) silence: Nanos,
     pub(super) beside: Beside<'a>,
 }
 
@@ -173,13 +175,19 @@ impl<T: State> Flows<T> {
         let found = heads.of(flow).find_map(|place| Some((place, self.flows[place].is_first(from, to)?)));
         let (place, is_first) = found.unwrap_or_else(|| (self.begin(flow, [*from, *to], at), true));
         let Flow { ends, touched, steps, is_listed, shortest, state } = &mut self.flows[place];
-        if (at - *touched).abs() > self.patience || *steps != self.steps {
+        let silence = at - *touched;
+        if silence.abs() > self.patience || *steps != self.steps {
             *state = T::default();
             *steps = self.steps;
         }
         *touched = at;
         let (place, heard) = (Place(place as u32), &mut self.heard);
-        Kept { state, is_first, beside: Beside { place, ends, shortest, is_listed, heard, signs: T::SIGNS } }
+        Kept {
+            state,
+            is_first,
+            silence,
+            beside: Beside { place, ends, shortest, is_listed, heard, signs: T::SIGNS },
+        }
     }
 
     /// The place of a flow that begins: one that was free, or that of the flow of its set that was silent for longest.

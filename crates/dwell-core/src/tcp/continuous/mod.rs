@@ -18,7 +18,7 @@ pub use sample::{By, End, Sample};
 pub use throughout::{Samples, Throughout};
 
 use super::dissect::Datagram;
-use super::tracker::is_copy_at;
+use super::tracker::TIMEOUT;
 use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::{Beside, Flows, Kept, State};
@@ -53,29 +53,55 @@ pub struct Continuous {
 struct Connection {
     /// By the end that was heard first, and by the other.
     sent: [Sent; 2],
-    /// Whether the first one opened it; `None` where that was not seen.
+    /// Whether the first one opened it; `None` where that is not known.
     first_opened: Option<bool>,
-    /// Behind each end's SYN with its data, and when it passed last.
-    begun: [u32; 2],
-    begun_at: [Nanos; 2],
-}
-
-impl Default for Connection {
-    fn default() -> Self {
-        let sent = <[Sent; 2]>::default();
-        Self { sent, first_opened: None, begun: [0; 2], begun_at: [NEVER; 2] }
-    }
+    /// Behind each end's last SYN with its data.
+    begun: [Option<u32>; 2],
+    /// Since when it is watched, or nothing else can have come between; [`NEVER`] before anything passed.
+    since: Nanos,
 }
 
 const NEVER: Nanos = Nanos(i64::MIN);
 
+impl Default for Connection {
+    fn default() -> Self {
+        Self { sent: Default::default(), first_opened: None, begun: [None; 2], since: NEVER }
+    }
+}
+
+/// A copy passes no later than this after what it is a copy of: what mirrors and networks make, and what waits in the queues of one of
+/// several ways. Of handshakes that are over it is the same.
+const COPY: Nanos = TIMEOUT;
+
 impl Connection {
-    /// A SYN of this end: whether it begins what follows. What is sent again changes nothing, as long as nothing followed; nor does
-    /// what is seen twice, by a mirror, whatever did.
-    fn begins(&mut self, end: usize, after_syn: u32, at: Nanos) -> bool {
-        let is_copy = self.begun[end] == after_syn && is_copy_at(self.begun_at[end], at);
-        (self.begun[end], self.begun_at[end]) = (after_syn, at);
-        !is_copy && !self.sent[end].begins(after_syn)
+    /// A SYN of this end, so long after the last of the flow: whether it begins what follows. What is sent again changes nothing, as long
+    /// as nothing followed; nor does a copy, whatever did.
+    fn begins(&mut self, end: usize, after_syn: u32, silence: Nanos) -> bool {
+        let is_same = self.begun[end].replace(after_syn) == Some(after_syn);
+        !(is_same && silence < COPY) && !self.sent[end].begins(after_syn)
+    }
+
+    /// A SYN without ACK of this end begins another, unless the other end has sent one too and nothing else; or no end heeds it, and all
+    /// goes on.
+    fn begin(&mut self, is_first: bool, at: Nanos) {
+        let crosses = self.sent[usize::from(is_first)].is_begun();
+        // Who has asked is known before anything is answered where nothing else was heard of these ends, or it is the same again.
+        let is_opener = crosses || self.sent.iter().all(Sent::is_unheard);
+        if !is_opener {
+            self.first_opened = self.first_opened.filter(|first| *first == is_first);
+        } else if self.first_opened.is_none() {
+            self.first_opened = Some(is_first);
+        }
+        if !crosses {
+            self.doubt(at);
+            // What answers this is no copy of what answered another.
+            self.begun[usize::from(is_first)] = None;
+        }
+    }
+
+    /// What passes from here on may be of another connection, or of this one and nothing new.
+    fn doubt(&mut self, at: Nanos) {
+        (self.sent, self.since) = (Default::default(), at);
     }
 }
 
@@ -116,22 +142,27 @@ impl Continuous {
     ) {
         let Segment { at, ref from, ref to, flags, sequence, acknowledgment, payload, ref options } =
             *segment;
-        let Kept { state: connection, is_first, mut beside } = self.flows.of(flow, from, to, at);
+        let Kept { state: connection, is_first, silence, mut beside } = self.flows.of(flow, from, to, at);
         let is_answer = flags.has(TcpFlags::ACK);
         let (is_syn, stamp) = (flags.has(TcpFlags::SYN), options.timestamps.map(|stamps| stamps.value));
         let after_syn = sequence.wrapping_add(1).wrapping_add(payload);
-        let number = usize::from(!is_first);
-        let begins = is_syn && connection.begins(number, after_syn, at);
-        if flags.has(TcpFlags::RST) || begins && !is_answer {
-            let (begun, begun_at) = (connection.begun, connection.begun_at);
-            *connection = Connection { begun, begun_at, ..Connection::default() };
+        let begins = is_syn && connection.begins(usize::from(!is_first), after_syn, silence);
+        if flags.has(TcpFlags::RST) {
+            connection.doubt(at);
+            connection.first_opened = None;
+        } else if begins && !is_answer {
+            connection.begin(is_first, at);
         }
-        if is_syn {
-            connection.first_opened = Some(is_first != is_answer);
+        if connection.since == NEVER {
+            connection.since = at;
         }
-        let end = connection.first_opened.map(|first| End::of(first == is_first));
         let [first, second] = &mut connection.sent;
         let (own, others) = if is_first { (first, second) } else { (second, first) };
+        let opens = begins && is_answer && others.is_opened_by(acknowledgment);
+        if opens || begins && is_answer && connection.first_opened.is_none() {
+            connection.first_opened = Some(!is_first);
+        }
+        let end = connection.first_opened.map(|first| End::of(first == is_first));
         if is_answer {
             let mut tell = |asked: Option<Nanos>, by| {
                 if let Some(value) = asked.map(|asked| at - asked).filter(|value| *value >= Nanos::ZERO) {
@@ -155,12 +186,13 @@ impl Continuous {
         let length = payload.saturating_add(u32::from(flags.has(TcpFlags::FIN)));
         if begins {
             own.begin(after_syn, stamp);
-            if is_answer && others.is_opened_by(acknowledgment) {
+            if opens {
                 own.opened();
                 others.opened();
             }
         } else if length > 0 && !is_syn && !flags.has(TcpFlags::RST) {
-            own.send(at, sequence, length, stamp, payload > 0);
+            let is_first_stamp = own.is_seen() || at - connection.since >= COPY;
+            own.send(at, sequence, length, stamp.map(|stamp| (stamp, is_first_stamp)), payload > 0);
         } else if let Some(stamp) = stamp {
             // A pure ACK asks for nothing: its stamp is echoed when the other end happens to send something, and an
             // echo of data with the same stamp may be of this (RFC 7323, 4.3).

@@ -170,7 +170,17 @@ impl Sent {
     /// been refused.
     pub(super) fn is_opened_by(&self, acknowledgment: u32) -> bool {
         let is_near = |next: u32| next.wrapping_sub(acknowledgment) <= u32::from(u16::MAX);
-        matches!(self.beginning, Beginning::Begun) && self.bytes.newest().is_some_and(is_near)
+        self.is_begun() && self.bytes.newest().is_some_and(is_near)
+    }
+
+    /// Whether it has sent a SYN, and nothing since.
+    pub(super) const fn is_begun(&self) -> bool {
+        matches!(self.beginning, Beginning::Begun)
+    }
+
+    /// Whether nothing of it was heard.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.bytes.newest().is_none() && self.stamps.newest().is_none()
     }
 
     /// Its SYN is answered, or answers one: all that it sends from here is seen.
@@ -184,8 +194,16 @@ impl Sent {
         matches!(self.beginning, Beginning::Seen(_))
     }
 
-    /// Something that is to be acknowledged: `length` sequence numbers.
-    pub(super) fn send(&mut self, at: Nanos, sequence: u32, length: u32, stamp: Option<u32>, is_data: bool) {
+    /// Something that is to be acknowledged: `length` sequence numbers, with a time stamp of which it is known or not that nothing bore
+    /// it before.
+    pub(super) fn send(
+        &mut self,
+        at: Nanos,
+        sequence: u32,
+        length: u32,
+        stamp: Option<(u32, bool)>,
+        is_data: bool,
+    ) {
         let end = sequence.wrapping_add(length);
         self.beginning = match self.beginning {
             Beginning::Seen(asked) => Beginning::Seen(asked),
@@ -208,13 +226,13 @@ impl Sent {
             let is_once = seems_new && !matches!(asked, Asked::Twice);
             *asked = if is_once { Asked::At(at) } else { Asked::Twice };
         }
-        if let Some(stamp) = stamp {
-            self.stamp(stamp, at, true);
+        if let Some((stamp, is_first)) = stamp {
+            self.stamp(stamp, at, is_first);
         }
     }
 
     /// A segment with this time stamp, which asks for an answer or not: the first with it is what its echo answers. Of the very first that
-    /// passes it is not known whether it is.
+    /// passes it is not known whether it is; nor, where the beginning was not seen, of those that may be copies.
     #[inline]
     pub(super) fn stamp(&mut self, stamp: u32, at: Nanos, asks: bool) {
         match self.stamps.newest() {

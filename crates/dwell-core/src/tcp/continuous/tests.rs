@@ -188,22 +188,103 @@ fn what_is_seen_first_of_a_connection_that_was_there_may_be_a_repetition() {
     let beyond = [back(sent(4_000, 51, 4_000, 0)), sent(11_000_000, 4_000, 51, 100)];
     let answer = [back(sent(11_000_300, 51, 4_100, 0))];
     assert_eq!(told_of(&[&gone_back(0)[..], &beyond, &answer].concat(), By::Acknowledgment), []);
-    // An echo of a time stamp proves which one is acknowledged, and no more than that one.
-    let proven = [
-        stamped(sent(0, 1, 1, 100), 7, 5),
-        stamped(back(sent(300, 1, 101, 0)), 5, 7),
-        stamped(sent(1_000, 101, 1, 100), 8, 5),
-        stamped(back(sent(1_300, 1, 201, 0)), 6, 8),
-        stamped(sent(2_000, 201, 1, 100), 9, 6),
-        stamped(back(sent(2_001, 1, 301, 0)), 6, 8),
+    // An echo of a time stamp proves which one is acknowledged, and no more than that one. What bears it must be no copy.
+    let proven = |since: i64| {
+        let segments = [
+            stamped(sent(0, 1, 1, 100), 7, 5),
+            stamped(back(sent(300, 1, 101, 0)), 5, 7),
+            stamped(sent(since, 101, 1, 100), 8, 5),
+            stamped(back(sent(since + 300, 1, 201, 0)), 6, 8),
+            stamped(sent(since + 1_000, 201, 1, 100), 9, 6),
+            stamped(back(sent(since + 1_001, 1, 301, 0)), 6, 8),
+        ];
+        [By::Acknowledgment, By::Timestamps].map(|by| told_of(&segments, by))
+    };
+    assert_eq!(proven(980_000), [[], []]);
+    assert_eq!(proven(990_000), [[(server(), 300)]; 2]);
+}
+
+/// Three segments in their ticks, the last of which is answered after 1 ms; and what passes before the copies of all of them, which a
+/// mirror or the network makes.
+fn copied(between: &[Segment]) -> Vec<Segment> {
+    let syn = Segment { flags: TcpFlags::SYN, ..sent(0, 0, 0, 0) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(300, 50, 1, 0)) };
+    let opening = [stamped(syn, 480, 0), stamped(answer, 900, 480)];
+    let data =
+        |at: i64| [0, 1, 2].map(|n| stamped(sent(at + i64::from(n), 1 + n * 100, 51, 100), 498 + n, 900));
+    let answered = [stamped(back(sent(21_002, 51, 301, 0)), 920, 500)];
+    let next = [
+        stamped(sent(2_000_000, 301, 51, 9), 700, 920),
+        stamped(back(sent(2_000_700, 51, 310, 0)), 950, 700),
     ];
-    assert_eq!(told_of(&proven, By::Acknowledgment), [(server(), 300)]);
-    // Its time stamp may have been on something before.
-    let stamped = [(0, 7, 5), (1, 5, 7), (2, 8, 5), (3, 6, 8)].map(|(n, value, echo)| {
-        let segment = sent(n * 300, 1, 1, 100);
-        stamped(if n % 2 == 0 { segment } else { back(segment) }, value, echo)
-    });
-    assert_eq!(told_of(&stamped, By::Timestamps), [(server(), 300)]);
+    [&opening[..], &data(20_000), between, &data(20_900), &answered, &next].concat()
+}
+
+#[test]
+fn what_no_end_heeds_makes_no_copy_the_first() {
+    let syn = |sequence| stamped(Segment { flags: TcpFlags::SYN, ..sent(20_100, sequence, 0, 0) }, 480, 0);
+    let reset = Segment { flags: TcpFlags::RST, ..sent(20_100, 99_999_999, 0, 0) };
+    let all = [By::Timestamps, By::Acknowledgment];
+    // The SYN itself, which the network brings once more: all goes on.
+    for between in [vec![], vec![syn(0)]] {
+        assert_eq!(told_of(&copied(&between), By::Timestamps), [(server(), 1_000), (server(), 700)]);
+    }
+    // Another's, or an RST: what passes soon after it may be a copy of what passed before.
+    for between in [syn(77), back(syn(77)), reset, back(reset)] {
+        let told = all.map(|by| told_of(&copied(&[between]), by));
+        assert_eq!(told, [[(server(), 700)]; 2], "{between:?}");
+    }
+    // A capture that begins between what passed and its copies.
+    let midway = copied(&[]).split_off(5);
+    assert_eq!(all.map(|by| told_of(&midway, by)), [[(server(), 700)]; 2]);
+}
+
+/// To which end each round trip is said to go.
+fn ends(segments: &[Segment]) -> Vec<(Endpoint, Option<End>)> {
+    let mut continuous = Continuous::new(FlowLimits::default());
+    let mut told = Vec::new();
+    segments
+        .iter()
+        .for_each(|one| continuous.see(FLOW, one, &mut |sample| told.push((sample.to, sample.end))));
+    told.sort_unstable();
+    told.dedup();
+    told
+}
+
+#[test]
+fn who_opened_it_is_told_by_what_was_answered() {
+    let syn = |at, sequence| Segment { flags: TcpFlags::SYN, ..sent(at, sequence, 0, 0) };
+    let both = TcpFlags::SYN.with(TcpFlags::ACK);
+    let opening = [syn(0, 0), Segment { flags: both, ..back(sent(300, 50, 1, 0)) }];
+    let trip = |at, number: u32| {
+        [
+            stamped(sent(at, 1 + number, 51 + number, 1), number + 1, number),
+            stamped(back(sent(at + 300, 51 + number, 2 + number, 1)), number + 1, number + 1),
+            stamped(sent(at + 400, 2 + number, 52 + number, 0), number + 2, number + 1),
+        ]
+    };
+    // Of what is seen first nothing is told.
+    let later = [trip(2_000_000, 9), trip(3_000_000, 30)].concat();
+    let right = [(client(), Some(End::Client)), (server(), Some(End::Server))];
+    assert_eq!(ends(&[&opening[..], &trip(400, 0)].concat()), right);
+    // Where nothing answers a SYN of the client's number or another, of either end, who opened it is who did, or not known.
+    let after = |between| ends(&[&opening[..], &[between], &later].concat());
+    assert_eq!(after(syn(9_000, 0)), right);
+    assert_eq!(after(syn(9_000, 777)), right);
+    assert_eq!(after(back(syn(9_000, 777))), right.map(|(end, _)| (end, None)));
+    // Both open it: who was first, whichever answers first.
+    let crossed = [syn(0, 0), back(syn(100, 50))];
+    let answers = [
+        Segment { flags: both, ..sent(200, 0, 51, 0) },
+        Segment { flags: both, ..back(sent(250, 50, 1, 0)) },
+    ];
+    for answers in [[answers[0], answers[1]], [answers[1], answers[0]]] {
+        assert_eq!(ends(&[&crossed[..], &answers, &later].concat()), right);
+    }
+    // Another connection of the same ports, opened by the other end.
+    let next = [back(syn(9_000, 777)), Segment { flags: both, ..sent(9_300, 9, 778, 0) }];
+    let turned = [(client(), Some(End::Server)), (server(), Some(End::Client))];
+    assert_eq!(ends(&[&opening[..], &next, &later].concat()), turned);
 }
 
 #[test]

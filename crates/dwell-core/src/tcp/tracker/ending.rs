@@ -146,11 +146,8 @@ impl Tracker {
     /// Shows an ICMP message.
     pub fn refused(&mut self, unreachable: &Unreachable, take: &mut dyn FnMut(Handshake)) {
         self.pass(unreachable.at, take);
-        let found = self.table.find(
-            self.table.seed().of(&unreachable.from, &unreachable.to),
-            &unreachable.from,
-            &unreachable.to,
-        );
+        let flow = self.table.seed().of(&unreachable.from, &unreachable.to);
+        let found = self.current(flow, &unreachable.quoted_syn(), take);
         match found.and_then(|place| Some((place, self.unreachable(place, unreachable)?))) {
             Some((place, handshake)) => {
                 let (at, what) = (unreachable.at, What::Refusal);

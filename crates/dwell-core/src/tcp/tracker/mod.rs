@@ -23,7 +23,7 @@ mod progress;
 mod table;
 mod tags;
 
-pub(super) use asked::{TIMEOUT, is_copy_at, is_newer};
+pub(super) use asked::{TIMEOUT, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 
@@ -164,7 +164,7 @@ impl Tracker {
                     self.due = self.due.min(self.table.touched(place) + self.limit(class));
                     break;
                 }
-                self.give_up(place, take);
+                self.give_up(place, now, take);
             }
         }
     }
@@ -215,13 +215,18 @@ impl Tracker {
             return self.recall(flow, segment, take);
         };
         if self.is_old(place, segment.at) {
-            self.give_up(place, take);
+            self.give_up(place, segment.at, take);
             return None;
         }
-        if self.table.steps(place) != self.clock.steps() {
+        if self.is_stepped(place) {
             self.table.at_mut(place).flags.set(Flag::ClockStepped);
         }
         Some(place)
+    }
+
+    /// Whether the clock was set since it began.
+    fn is_stepped(&self, place: Place) -> bool {
+        self.table.steps(place) != self.clock.steps()
     }
 
     /// The handshake whose SYN had to give way before this segment, which repeats or answers it.
@@ -267,7 +272,11 @@ impl Tracker {
         }
     }
 
-    fn give_up(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
+    fn give_up(&mut self, place: Place, now: Nanos, take: &mut dyn FnMut(Handshake)) {
+        if self.is_stepped(place) {
+            // By its own time it may be young: what repeats or answers it may pass yet, and looks like the first.
+            self.forget(place, now);
+        }
         if self.is_over(place) {
             let handshake = self.held(place);
             return self.tell(place, &handshake, take);
@@ -276,7 +285,17 @@ impl Tracker {
         self.drop_out(place, take);
     }
 
-    /// Forgets a handshake, and tells it.
+    /// It is forgotten as of now, and what repeats it is to be known by that.
+    fn forget(&mut self, place: Place, now: Nanos) {
+        let (flow, known) = (self.table.flow(place), self.table.at(place));
+        if known.answers.count() > 0 {
+            self.forgotten.note_answered(flow, known.isn_client, now);
+        } else {
+            self.forgotten.note(flow, known.isn_client, now);
+        }
+    }
+
+    /// Tells a handshake, and keeps it no longer.
     fn drop_out(&mut self, place: Place, take: &mut dyn FnMut(Handshake)) {
         let handshake = if self.is_over(place) {
             self.held(place)
@@ -357,8 +376,7 @@ impl Tracker {
                     let is_stray = class == Class::Stray;
                     self.counts.evicted_stray += u64::from(is_stray);
                     self.counts.evicted_answered += u64::from(!is_stray);
-                    let (flow, isn) = (self.table.flow(place), self.table.at(place).isn_client);
-                    self.forgotten.note_answered(flow, isn, progress.begun());
+                    self.forget(place, progress.begun());
                 }
             }
             self.drop_out(place, take);

@@ -63,7 +63,7 @@ impl Quic {
         if !begins && !self.flows.has(flow, &from, &to, at) {
             return;
         }
-        let Kept { state: Connection { stage, spin }, is_first, mut beside } =
+        let Kept { state: Connection { stage, spin }, is_first, mut beside, .. } =
             self.flows.of(flow, &from, &to, at);
         let stage = match (stage, &header) {
             (Some(stage), _) => stage,

@@ -35,8 +35,8 @@ enum Step {
     Asked {
         first: Nanos,
         is_one: bool,
-        /// The server's ID in the connection before: what comes from it is late.
-        before: Option<Id>,
+        /// What is late.
+        before: Option<Before>,
     },
     /// The server's, the first of them then.
     Answered {
@@ -50,6 +50,24 @@ enum Step {
     Told { server: Id },
     /// Two servers answer: nothing is to be known any more.
     Confused,
+}
+
+/// What a server sent before it was asked, by its ID.
+#[derive(Copy, Clone, Debug)]
+enum Before {
+    /// All that comes from this one: it was the server's of the connection before.
+    Server(Id),
+    /// A Retry of this one, which the client has answered. The server may keep the ID for what follows.
+    Retry(Id),
+}
+
+impl Before {
+    fn has(self, long: &Long) -> bool {
+        match self {
+            Self::Server(id) => long.from == id,
+            Self::Retry(id) => long.from == id && long.has(Kind::Retry),
+        }
+    }
 }
 
 /// Whether a client's first packet is in it.
@@ -100,7 +118,7 @@ impl Stage {
                     return None;
                 }
                 if is_retry {
-                    self.ask(server, server, at);
+                    self.ask(server, Before::Retry(server), at);
                 } else {
                     self.step = Step::Told { server };
                 }
@@ -108,7 +126,7 @@ impl Stage {
             }
             Step::Answered { server, .. } | Step::Told { server } => {
                 if long.to != self.asked && long.to != server && begins(long, length) {
-                    self.ask(long.to, server, at);
+                    self.ask(long.to, Before::Server(server), at);
                 }
                 None
             }
@@ -117,14 +135,14 @@ impl Stage {
     }
 
     /// The client asks anew, after what this server answered.
-    const fn ask(&mut self, asked: Id, before: Id, at: Nanos) {
+    const fn ask(&mut self, asked: Id, before: Before, at: Nanos) {
         self.asked = asked;
         self.step = Step::Asked { first: at, is_one: true, before: Some(before) };
     }
 
     fn by_server(&mut self, long: &Long, at: Nanos) -> Option<Half> {
         match self.step {
-            Step::Asked { first, is_one, before } if before != Some(long.from) => {
+            Step::Asked { first, is_one, before } if !before.is_some_and(|before| before.has(long)) => {
                 let is_retry = long.has(Kind::Retry);
                 let negotiates = long.has(Kind::Negotiation);
                 let server = long.from;

@@ -184,6 +184,16 @@ fn a_retry_is_answered_and_asks_again() {
     ]);
     let first = [("server", exact(300)), ("client", exact(150))];
     assert_eq!(told, [first, [("server", exact(310)), ("client", exact(160))]].concat());
+    // The server may keep the ID that its Retry gave; and a mirror shows that once more.
+    let kept = halves(&[
+        asks(0, &[INITIAL]),
+        (300, false, long(&[RETRY], CLIENT, retry)),
+        again(450),
+        (460, false, long(&[RETRY], CLIENT, retry)),
+        (760, false, long(&[INITIAL, HANDSHAKE], CLIENT, retry)),
+        (920, true, long(&[HANDSHAKE], retry, CLIENT)),
+    ]);
+    assert_eq!(kept, told);
 }
 
 #[test]

@@ -58,15 +58,44 @@ fn a_clock_that_runs_backwards_leaves_no_half() {
     assert_eq!(counts.established, 1);
 }
 
+/// The same of a connection of the same ports whose client begins with another number.
+fn another(segments: [Segment; 3]) -> [Segment; 3] {
+    let [syn, syn_ack, ack] = segments;
+    [
+        Segment { sequence: syn.sequence + 7_000_000, ..syn },
+        Segment { acknowledgment: syn_ack.acknowledgment + 7_000_000, ..syn_ack },
+        Segment { sequence: ack.sequence + 7_000_000, ..ack },
+    ]
+}
+
 #[test]
 fn a_clock_that_was_set_back_by_more_than_patience_begins_anew() {
     let hour = 3_600_000_000;
     for far in [syn_ack(hour), syn(hour)] {
-        let (told, counts) = counted(&[far, syn(0), syn_ack(300), ack(450)]);
+        let next = another([syn(0), syn_ack(300), ack(450)]);
+        let (told, counts) = counted(&[&[far][..], &next].concat());
         assert_eq!(told.len(), 2, "{told:?}");
         assert_eq!((told[0].ending, told[1].ending), (Ending::Unfinished, Ending::Established));
         assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
         assert_eq!((flags(&told[1]), counts.aged), (vec![], 1));
+    }
+}
+
+/// However far the clock was set, of two SYNs with one number the second is no first.
+#[test]
+fn what_began_before_a_clock_was_set_far_is_known_by_its_number() {
+    let second = 1_000_000;
+    for far in [10, 119, 600, 3_600, -600] {
+        let mut tracker = Tracker::new(Limits::default());
+        let (mut told, at) = (Vec::new(), |at: i64| at + (4_000 - far) * second);
+        tracker.see(&syn(4_000 * second), &mut |handshake| told.push(handshake));
+        tracker.clock_stepped();
+        for segment in [syn(at(0)), syn_ack(at(200_000)), ack(at(200_150))] {
+            tracker.see(&segment, &mut |handshake| told.push(handshake));
+        }
+        tracker.finish(&mut |handshake| told.push(handshake));
+        let exact_halves = told.iter().filter(|told| matches!(told.server_half, Half::Exact(_))).count();
+        assert_eq!(exact_halves, 0, "{far} {told:?}");
     }
 }
 
@@ -119,13 +148,16 @@ fn of_what_began_before_a_clock_was_set_no_half_is_told_whichever_way_it_was() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_makes_nothing_late() {
+fn a_clock_that_was_set_back_makes_nothing_late_but_copies() {
     let hour = 3_600_000_000;
     let again = [syn(0), syn_ack(300), ack(450)];
-    let (told, counts) = counted(&[&[syn(hour), syn_ack(hour + 300), ack(hour + 450)][..], &again].concat());
+    let before = [syn(hour), syn_ack(hour + 300), ack(hour + 450)];
+    let (told, counts) = counted(&[before, another(again)].concat());
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(halves(&told[1]), (exact(300), exact(150), exact(450)));
     assert_eq!((counts.established, counts.late), (2, 0));
+    let (told, counts) = counted(&[before, again].concat());
+    assert_eq!((told.len(), counts.late), (1, 2), "{told:?}");
 }
 
 /// Its SYN and SYN/ACK were sent again, and pass after the ACK that is stamped after them.

@@ -177,3 +177,30 @@ fn an_icmp_message_refuses_what_it_quotes() {
     assert_eq!(halves(&told[0]), (exact(300), exact(150), exact(450)));
     assert_eq!(told[0].ending, Ending::Refused);
 }
+
+/// Set back by a quarter of a second, which others show.
+#[test]
+fn an_icmp_message_after_the_clock_was_set_tells_no_half() {
+    let quoting = Unreachable { at: us(60_000), from: client(), to: server(), sequence: ISN_C };
+    let others = |at| Segment { from: end(0x0a00_0009, 9), ..ack(at) };
+    let (told, counts) = with_icmp(&[syn(0), others(300_000), others(50_000)], quoting);
+    assert_eq!(halves(&told[0]), (Half::Unknown, Half::Unknown, Half::Unknown));
+    assert_eq!(flags(&told[0]), [Flag::RefusedByIcmp, Flag::ClockStepped]);
+    assert_eq!((told[0].ending, counts.clock_stepped), (Ending::Refused, 1));
+}
+
+#[test]
+fn an_icmp_message_brings_back_a_syn_that_gave_way() {
+    let mut tracker = Tracker::new(Limits { handshakes: 8, ..Limits::default() });
+    let mut told = Vec::new();
+    let from = |number: u32| end(0x0b00_0000 + number, 40_000);
+    for number in 0..12 {
+        tracker.see(&Segment { from: from(number), ..syn(i64::from(number)) }, &mut |one| told.push(one));
+    }
+    told.clear();
+    let quoting = Unreachable { at: us(200), from: from(0), to: server(), sequence: ISN_C };
+    tracker.refused(&quoting, &mut |one| told.push(one));
+    let refused = told.iter().find(|told| told.client == from(0)).expect("told again");
+    assert_eq!((refused.ending, refused.server_half), (Ending::Refused, exact(200)));
+    assert_eq!(tracker.counts().stray_refusals, 0);
+}
