@@ -77,8 +77,8 @@ impl Connection {
     /// A SYN of this end, so long after the last of the flow: whether it begins what follows. What is sent again changes nothing, as long
     /// as nothing followed; nor does a copy, whatever did.
     fn begins(&mut self, end: usize, after_syn: u32, silence: Nanos) -> bool {
-        let is_same = self.begun[end].replace(after_syn) == Some(after_syn);
-        !(is_same && silence < COPY) && !self.sent[end].begins(after_syn)
+        let is_copy = self.begun[end].replace(after_syn) == Some(after_syn) && silence < COPY;
+        !is_copy && !self.sent[end].begins(after_syn)
     }
 
     /// A SYN without ACK of this end begins another, unless the other end has sent one too and nothing else; or no end heeds it, and all
