@@ -266,6 +266,45 @@ fn networks_are_told_with_the_most_connections_first_and_are_a_bounded_number() 
 }
 
 #[test]
+fn following_ends_quietly_where_its_reader_went_away() {
+    for asked in [&["--json"][..], &[]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+        let mut ship = |serial, numbers: std::ops::Range<u32>| {
+            for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
+                let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
+                let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
+                let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+                store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+            }
+        };
+        ship(1, 0..40);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+        command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow"]).args(asked);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+        let mut told = BufReader::new(child.stdout.take().expect("piped"));
+        told.read_line(&mut String::new()).expect("a line");
+        drop(told);
+        // That nobody reads shows where something more is told.
+        let patience = Instant::now();
+        let mut ended = None;
+        for serial in 2.. {
+            ended = child.try_wait().expect("a child");
+            if ended.is_some() || patience.elapsed() > Duration::from_secs(20) {
+                break;
+            }
+            ship(serial, serial as u32 * 100..serial as u32 * 100 + 1);
+            sleep(Duration::from_millis(200));
+        }
+        child.kill().expect("over");
+        let said = text(&child.wait_with_output().expect("an end").stderr);
+        assert_eq!(ended.and_then(|status| status.code()), Some(0), "{asked:?}: {said}");
+        assert!(!said.contains("Broken pipe"), "{said}");
+    }
+}
+
+#[test]
 fn following_goes_on_where_nothing_is_new_and_ends_with_the_table_when_told_to() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
