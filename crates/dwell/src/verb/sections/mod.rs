@@ -67,7 +67,7 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write the same columns as Parquet
+    /// Write the same columns as Parquet; with --follow too it can be read once this has ended
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
