@@ -10,6 +10,7 @@ mod hops;
 mod hops_alone;
 mod identity;
 mod interrupted;
+mod networks;
 mod output;
 mod picture;
 mod prometheus;

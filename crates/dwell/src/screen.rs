@@ -16,19 +16,29 @@ pub(crate) const NO_OUTPUT: &str = "cannot write to standard output";
 
 /// Writes to standard output. A reader that went away, such as `head`, is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
+    write(text).map(drop)
+}
+
+/// The same; says whether the reader is there.
+fn write(text: &str) -> Result<bool> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context(NO_OUTPUT),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        other => other.map(|()| true).context(NO_OUTPUT),
     }
 }
 
 /// Writes what a person reads to standard output, folded where there is a width to fold it to.
 pub(crate) fn print_text(text: &str) -> Result<()> {
+    is_taken(text).map(drop)
+}
+
+/// The same; says whether somebody still reads it.
+pub(crate) fn is_taken(text: &str) -> Result<bool> {
     match columns() {
-        None => print(text),
+        None => write(text),
         Some(columns) => {
-            print(&text.lines().map(|line| folded(line, columns, "  ") + "\n").collect::<String>())
+            write(&text.lines().map(|line| folded(line, columns, "  ") + "\n").collect::<String>())
         }
     }
 }

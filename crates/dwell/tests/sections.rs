@@ -223,6 +223,89 @@ fn a_warehouse_tells_the_same() {
         told.contains("in to out") && !told.contains("mid") && told.contains("2026-11-21 12:00"),
         "{told}"
     );
+    assert!(told.contains(" minute, UTC "), "{told}");
+    // Of the last minute nothing was given up, as far as anybody knows.
+    let output = dwell(folder.path(), &["sections", "--store", "store", "--last", "60"]);
+    let told = text(&output.stdout);
+    assert!(told.contains("of all time: in gave up 3 records: spool full"), "{told}");
+}
+
+#[test]
+fn networks_are_told_with_the_most_connections_first_and_are_a_bounded_number() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+    for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
+        let of = |n: u32| {
+            // The last ones are all of one network, which is not the first by name.
+            let [_, high, low, _] = (n.min(700) << 8).to_be_bytes();
+            let end = Endpoint { address: [10, high, low, 1].into(), port: 10_000 + n as u16 };
+            Handshake { client: end, ..handshake(n, server, client) }
+        };
+        let rest = (10_000..11_500u32).map(|n| {
+            let [_, _, high, low] = n.to_be_bytes();
+            let end = Endpoint { address: [11, high, low, 1].into(), port: n as u16 };
+            Handshake { client: end, ..handshake(n, server, client) }
+        });
+        let (probe, records) = (probe.to_owned(), (0..710).map(of).chain(rest).collect());
+        let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+        let batch = Batch { probe, epoch: 1, serial: 1, records, given_up, dropped };
+        store.keep(&batch).expect("kept");
+    }
+    let told = text(&dwell(folder.path(), &["sections", "--store", "store", "--by", "prefix"]).stdout);
+    let rows: Vec<Vec<&str>> = told
+        .lines()
+        .filter(|line| line.contains("client to in"))
+        .skip(1)
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    let busy = rows.iter().position(|row| row[0] == "10.2.188.0/24").map(|place| (place, &rows[place]));
+    // A warehouse tells connections in no order, and the first thousand networks have a row each, the server's among them.
+    if let Some((place, row)) = busy {
+        assert_eq!((place, row[2]), (0, "10"), "{told}");
+    }
+    let counts: Vec<u64> = rows.iter().map(|row| row[2].replace(' ', "").parse().expect("a count")).collect();
+    assert_eq!((rows.len(), rows[999][0]), (1_000, "other"));
+    assert!(counts[..999].is_sorted_by(|one, next| one >= next), "{counts:?}");
+    assert_eq!(counts.iter().sum::<u64>(), 2_210);
+}
+
+#[test]
+fn following_ends_quietly_where_its_reader_went_away() {
+    for asked in [&["--json"][..], &[]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
+        let mut ship = |serial, numbers: std::ops::Range<u32>| {
+            for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
+                let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
+                let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
+                let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+                store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+            }
+        };
+        ship(1, 0..40);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+        command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow"]).args(asked);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+        let mut told = BufReader::new(child.stdout.take().expect("piped"));
+        told.read_line(&mut String::new()).expect("a line");
+        drop(told);
+        // That nobody reads shows where something more is told.
+        let patience = Instant::now();
+        let mut ended = None;
+        for serial in 2.. {
+            ended = child.try_wait().expect("a child");
+            if ended.is_some() || patience.elapsed() > Duration::from_secs(20) {
+                break;
+            }
+            ship(serial, serial as u32 * 100..serial as u32 * 100 + 1);
+            sleep(Duration::from_millis(200));
+        }
+        child.kill().expect("over");
+        let said = text(&child.wait_with_output().expect("an end").stderr);
+        assert_eq!(ended.and_then(|status| status.code()), Some(0), "{asked:?}: {said}");
+        assert!(!said.contains("Broken pipe"), "{said}");
+    }
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn what_is_watched_comes_to_the_warehouse_once() {
     let said = text(&watch("elsewhere").stderr);
     assert!(said.contains(&format!("{probe_key} probe=border-1,elsewhere")), "{said}");
     assert!(said.contains("1 wait in"), "{said}");
+    assert!(said.contains("are sent once it is started again with this --spool"), "{said}");
 
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(serving.0.id() as i32),

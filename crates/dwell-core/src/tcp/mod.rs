@@ -4,6 +4,7 @@
 //! round-trip time (papers/003): `S`, from the probe to the server and back, and `C`, from the probe to the client and
 //! back. Time is the packets' own: nothing here asks what time it is.
 
+mod by_server;
 pub mod continuous;
 pub mod dissect;
 mod endpoint;
@@ -19,6 +20,7 @@ mod segment;
 mod summary;
 pub mod tracker;
 
+pub use by_server::{MOST_PREFIXES, ToServer};
 pub use dissect::{Passing, Skipped, dissect};
 pub use endpoint::Endpoint;
 pub use flags::{Flag, Flags};
@@ -29,5 +31,5 @@ pub use key::{ConnectionKey, IsnKey};
 pub use observed::{Observed, Seen};
 pub use prefix::Prefix;
 pub use segment::{Options, Segment, TcpFlags, Timestamps, Unreachable};
-pub use summary::{MOST_PREFIXES, Summary, ToServer};
+pub use summary::Summary;
 pub use tracker::{Limits, Tracker};

@@ -1,12 +1,8 @@
 //! What many handshakes at one place say together, in bounded memory.
 
+use super::by_server::{ByServer, ToServer};
 use super::{Half, Handshake, Prefix, Quality};
 use crate::inside::Distribution;
-use crate::unit::Nanos;
-use std::collections::BTreeMap;
-
-/// Networks of servers that are told apart; the connections to all others are counted together.
-pub const MOST_PREFIXES: usize = 1_000;
 
 /// What many handshakes at one place say together.
 #[derive(Clone, Debug, Default)]
@@ -15,48 +11,7 @@ pub struct Summary {
     server: Distribution,
     client: Distribution,
     total: Distribution,
-    by_server: BTreeMap<Prefix, ToServer>,
-    others: ToServer,
-}
-
-/// The connections to one network.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToServer {
-    /// All of them.
-    pub connections: u64,
-    /// Those whose server half is exact.
-    pub exact: u64,
-    sum: Nanos,
-    /// The least exact server half; without any, of no meaning.
-    least: Nanos,
-}
-
-impl ToServer {
-    fn add(&mut self, handshake: &Handshake) {
-        self.connections += 1;
-        if let (Some(half), false) = (handshake.server_half.exact(), refused(handshake)) {
-            self.least = if self.exact == 0 { half } else { self.least.min(half) };
-            self.exact += 1;
-            self.sum += half;
-        }
-    }
-
-    /// The least exact server half.
-    #[must_use]
-    pub fn least(&self) -> Option<Nanos> {
-        (self.exact > 0).then_some(self.least)
-    }
-
-    /// The mean of the exact server halves.
-    #[must_use]
-    pub fn mean(&self) -> Option<Nanos> {
-        let count = i64::try_from(self.exact).ok().filter(|count| *count > 0)?;
-        Some(Nanos(self.sum.0 / count))
-    }
-}
-
-fn refused(handshake: &Handshake) -> bool {
-    handshake.quality() == Quality::Refused
+    by_server: ByServer,
 }
 
 impl Summary {
@@ -66,14 +21,9 @@ impl Summary {
         if let Some(place) = Quality::ALL.iter().position(|one| *one == quality) {
             self.qualities[place] += 1;
         }
-        let server = Prefix::of(handshake.server.address);
-        if self.by_server.len() < MOST_PREFIXES || self.by_server.contains_key(&server) {
-            self.by_server.entry(server).or_default().add(handshake);
-        } else {
-            self.others.add(handshake);
-        }
+        self.by_server.add(handshake);
         // A refusal is an answer of a host, not of a connection.
-        if !refused(handshake) {
+        if quality != Quality::Refused {
             let count = |distribution: &mut Distribution, half: Half| {
                 if let Some(span) = half.exact() {
                     distribution.add(span);
@@ -114,25 +64,25 @@ impl Summary {
         &self.total
     }
 
-    /// The networks of servers, those with the most connections first.
+    /// The networks of servers that are told apart, [`MOST_PREFIXES`](super::MOST_PREFIXES) at most, those with the most connections
+    /// first. One to which more than a thousandth of all answered connections go is among them, whenever it came.
     #[must_use]
     pub fn by_server(&self) -> Vec<(Prefix, ToServer)> {
-        let mut all: Vec<_> = self.by_server.iter().map(|(prefix, to)| (*prefix, *to)).collect();
-        all.sort_by_key(|(_, to)| std::cmp::Reverse(to.connections));
-        all
+        self.by_server.ranked()
     }
 
-    /// The connections to networks beyond [`MOST_PREFIXES`].
+    /// The connections that are counted with none of these networks.
     #[must_use]
     pub const fn others(&self) -> &ToServer {
-        &self.others
+        self.by_server.others()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::{Ending, Endpoint, Flags};
+    use crate::tcp::{Ending, Endpoint, Flags, MOST_PREFIXES};
+    use crate::unit::Nanos;
     use std::net::Ipv4Addr;
 
     fn handshake(server: u32, server_half: Half) -> Handshake {

@@ -124,6 +124,27 @@ impl Batch {
     /// # Errors
     /// Tells what can.
     pub fn check_name(name: &str) -> Result<(), WarehouseError> {
+        Self::check_place(name)?;
+        // As a folder's name, of a spool, it would be another folder.
+        if name.chars().all(|letter| letter == '.') {
+            return Err(WarehouseError::ProbeName { name: name.to_owned() });
+        }
+        Self::check_letters(name)
+    }
+
+    /// Whether this can name a place between client and server.
+    ///
+    /// # Errors
+    /// Where it names one of these.
+    pub fn check_place(name: &str) -> Result<(), WarehouseError> {
+        if matches!(name, "client" | "server") {
+            return Err(WarehouseError::End { name: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Whether this can stand in a statement. Whatever else a probe cannot be called now, one that is kept may have been.
+    pub(super) fn check_letters(name: &str) -> Result<(), WarehouseError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
         if (1..=MAX_PROBE_NAME).contains(&name.len()) && name.chars().all(plain) {
             return Ok(());

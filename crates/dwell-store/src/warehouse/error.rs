@@ -7,9 +7,15 @@ use super::MAX_PROBE_NAME;
 pub enum WarehouseError {
     /// No such name can be kept.
     #[error(
-        "'{name}' cannot name a probe; take 1 to {MAX_PROBE_NAME} letters, digits, dots, dashes and underlines"
+        "'{name}' cannot name a probe; take 1 to {MAX_PROBE_NAME} letters, digits, dots, dashes and underlines, and not dots alone"
     )]
     ProbeName {
+        /// The name.
+        name: String,
+    },
+    /// It is what an end is called.
+    #[error("client and server are the ends, no place between them is called {name:?}; take another name")]
+    End {
         /// The name.
         name: String,
     },

@@ -40,6 +40,36 @@ fn a_day_is_a_file_that_any_sqlite_reads() {
     assert_eq!(count, 2_000);
 }
 
+/// As they could be kept before these names were refused.
+#[test]
+fn probes_that_are_called_as_ends_are_read_and_not_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = filled(folder.path());
+    for name in ["client", "server", ".", ".."] {
+        let connection = rusqlite::Connection::open(&file).expect("open");
+        let tables: Vec<String> = connection
+            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%probe%'")
+            .and_then(|mut all| all.query_map([], |row| row.get(0))?.collect())
+            .expect("tables");
+        for table in tables {
+            connection.execute(&format!("UPDATE {table} SET probe = ?1"), [name]).expect("named");
+        }
+        drop(connection);
+        let mut store = Sqlite::open(folder.path()).expect("a warehouse");
+        assert_eq!(store.probes(Span::ALL).expect("probes"), [name.to_owned()].into());
+        let mut count = 0;
+        let read = store.connections(&[name.to_owned()], Span::ALL, &mut |_| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        assert!(read.is_ok() && count == 2_000, "{name}: {read:?}, {count}");
+        let kept = Sqlite::create(folder.path()).expect("a warehouse").keep(&batch(name, 2, Vec::new()));
+        let told = kept.expect_err("refused").to_string();
+        let is_end = told.contains(&format!("no place between them is called {name:?}"));
+        assert!(is_end || told.ends_with("and not dots alone"), "{told}");
+    }
+}
+
 #[test]
 fn a_file_of_another_version_is_not_touched() {
     let folder = tempfile::tempdir().expect("a folder");

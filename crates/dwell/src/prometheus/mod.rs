@@ -6,15 +6,14 @@ mod page;
 
 pub(crate) use label::Label;
 
+use crate::networks::{Networks, OTHER};
 use anyhow::{Context, Result};
 use dwell_core::Nanos;
-use dwell_core::tcp::{MOST_PREFIXES, Prefix};
 use file::Page;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
@@ -106,29 +105,23 @@ const EDGES: [f64; 18] = [
     10.0,
 ];
 
-/// A histogram for each network, [`MOST_PREFIXES`] at most, and one for all others.
+/// A histogram for each of [`Networks`], and one for all others.
 pub(crate) struct Spans<L> {
-    known: HashSet<Prefix>,
+    networks: Networks,
     family: Family<L, Histogram, fn() -> Histogram>,
 }
 
 impl<L: Clone + Debug + Eq + Hash + EncodeLabelSet + Send + Sync + 'static> Spans<L> {
     pub(crate) fn registered(registry: &mut Registry, name: &str, help: &str) -> Self {
         let new: fn() -> Histogram = || Histogram::new(EDGES);
-        let this = Self { known: HashSet::new(), family: Family::new_with_constructor(new) };
+        let this = Self { networks: Networks::default(), family: Family::new_with_constructor(new) };
         registry.register_with_unit(name, help, Unit::Seconds, this.family.clone());
         this
     }
 
     /// One more, by the labels that `of` makes of the network's name.
     pub(crate) fn add(&mut self, address: IpAddr, span: Nanos, of: impl FnOnce(String) -> L) {
-        let prefix = Prefix::of(address);
-        let room = self.known.len() < MOST_PREFIXES;
-        if room {
-            self.known.insert(prefix);
-        }
-        let known = room || self.known.contains(&prefix);
-        let network = if known { prefix.to_string() } else { "other".to_owned() };
+        let network = self.networks.of(address).map_or_else(|| OTHER.to_owned(), |one| one.to_string());
         self.family.get_or_create(&of(network)).observe(span.as_secs_f64());
     }
 }

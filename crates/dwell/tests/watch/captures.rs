@@ -1,6 +1,6 @@
 //! What is told of captures.
 
-use crate::frames::{established, refused, unanswered, write};
+use crate::frames::{Frame, established, refused, unanswered, write, write_bytes};
 use crate::{dwell, folder, lines, text};
 use serde_json::json;
 
@@ -126,4 +126,38 @@ fn a_coarse_clock_is_told() {
         told.contains("a.pcapng has times in units of 1.0 ms: each half can be off by as much"),
         "{told}"
     );
+}
+
+/// The same connection to a server of this network.
+fn to_network(network: [u8; 3], frames: Vec<Frame>) -> impl Iterator<Item = (u32, Vec<u8>)> {
+    frames.into_iter().map(move |frame| {
+        let mut bytes = frame.bytes();
+        let at = if frame.by_client { 30 } else { 26 };
+        bytes[at..at + 3].copy_from_slice(&network);
+        (frame.at, bytes)
+    })
+}
+
+#[test]
+fn a_network_that_comes_when_all_have_their_places_is_told_and_the_others_are_a_row() {
+    let here = folder();
+    let of = |n: u16, network| to_network(network, established(1_000 + n, u32::from(n) * 500_000));
+    let early = |count: u16| (0..count).flat_map(move |n| of(n, [11, (n >> 8) as u8, n as u8]));
+    let late = (1_500..1_700).flat_map(|n| of(n, [99, 9, 9]));
+    write_bytes(&here.path().join("a.pcap"), &Vec::from_iter(early(1_500).chain(late)));
+    let told = text(&dwell(here.path(), &["watch", "a.pcap"]).stdout);
+    let rows: Vec<Vec<&str>> = told
+        .lines()
+        .skip_while(|line| !line.contains("network of servers"))
+        .skip(2)
+        .take_while(|line| line.starts_with(' '))
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert_eq!(rows[0], ["99.9.9.0/24", "at least 200", "200", "10.0 ms", "10.0 ms"], "{told}");
+    assert_eq!(rows[10][..3], ["at least 991 others", "1 491", "1 491"], "{told}");
+    assert!(told.contains("at least: 1 000 networks are told apart at a time"), "{told}");
+    // As long as each has a place, all is known.
+    write_bytes(&here.path().join("a.pcap"), &Vec::from_iter(early(12)));
+    let told = text(&dwell(here.path(), &["watch", "a.pcap"]).stdout);
+    assert!(told.contains(" 2 others") && !told.contains("at least"), "{told}");
 }

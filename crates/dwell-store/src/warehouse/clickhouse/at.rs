@@ -50,7 +50,7 @@ impl FromStr for At {
         let database = if database.is_empty() { "default" } else { database };
         for name in cluster.iter().map(String::as_str).chain([database]) {
             // They stand in statements as a probe's name does.
-            Batch::check_name(name).map_err(|_| wrong(form))?;
+            Batch::check_letters(name).map_err(|_| wrong(form))?;
         }
         let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-:[]".contains(letter);

@@ -143,7 +143,7 @@ impl Store for ClickHouse {
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError> {
-        probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
+        probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
         let work = |work: &mut Work<'_>| self.join_parts(probes, span, work);
         parts::join(PARTS, WORKERS, work, (probes.len(), span), take).map(drop)
     }

@@ -80,7 +80,7 @@ impl Store for Sqlite {
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<(), WarehouseError> {
-        probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
+        probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
         let windows = read::windows(&self.days()?, span);
         let files = |window: &read::Window| window.days.iter().map(|day| self.file(*day)).collect();
         let files: Vec<Vec<PathBuf>> = windows.iter().map(files).collect();

@@ -5,7 +5,7 @@ use super::outcome::{Choice, Outcome, is_nat};
 use super::source::{self, Source, now};
 use crate::figure::counted;
 use crate::interrupted::interrupted;
-use crate::screen::{coloured, print_text};
+use crate::screen::coloured;
 use crate::terminal::{Live, View};
 use anyhow::{Result, bail};
 use dwell_core::Nanos;
@@ -123,7 +123,8 @@ pub(super) fn follow(
     source.narrow(BACK);
     let mut live = (!json && io::stdout().is_terminal()).then(Live::open).transpose()?;
     let (mut following, mut waits) = (Following::new(), None);
-    'on: while !interrupted.load(Ordering::Relaxed) {
+    // A reader that went away, such as `head`, ends it too.
+    'on: while !interrupted.load(Ordering::Relaxed) && !lines.are_unread() {
         let (looked, before) = (Instant::now(), outcome.connections());
         let trouble = passing(following.look(source, order, outcome, lines))?;
         let waits_now = trouble.as_deref().map(wait_for).or_else(|| following.waits(outcome));
@@ -133,7 +134,7 @@ pub(super) fn follow(
             }
             following.late.drain(..).for_each(|why| eprintln!("{why}"));
             if !json && outcome.connections() > before {
-                print_text(&format!("{}\n", outcome.text(coloured())))?;
+                lines.tell(&format!("{}\n", outcome.text(coloured())))?;
             }
         }
         waits = waits_now;

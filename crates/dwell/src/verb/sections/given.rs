@@ -6,6 +6,7 @@ use crate::failure::bad_argument;
 use crate::spare::is_one;
 use crate::warehouse;
 use anyhow::{Result, anyhow, bail};
+use dwell_store::warehouse::Batch;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -33,12 +34,8 @@ impl Given {
             if file.as_os_str().is_empty() {
                 bail!(bad_argument(anyhow!("{name}= names no file")));
             }
-            if name == "client" || name == "server" {
-                bail!(bad_argument(anyhow!(
-                    "no place between them is called {name:?}; name this one otherwise: NAME={}",
-                    file.display()
-                )));
-            }
+            Batch::check_place(name)
+                .map_err(|why| bad_argument(anyhow!("{why}: NAME={}", file.display())))?;
             if !names.insert(name) {
                 bail!(bad_argument(anyhow!(
                     "two places are called {name:?}; name this one otherwise: NAME={}",

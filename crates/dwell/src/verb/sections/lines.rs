@@ -6,7 +6,7 @@ use super::line::{self, Line};
 use super::outcome::{name, network};
 use crate::columns::Columns;
 use crate::prometheus::Scraped;
-use crate::screen::NO_OUTPUT;
+use crate::screen::{NO_OUTPUT, is_taken};
 use crate::table_file::TableFile;
 use anyhow::{Context, Result};
 use dwell_core::tcp::section::{Connection, Order, Section};
@@ -19,6 +19,8 @@ pub(super) struct Lines {
     csv: Option<TableFile>,
     parquet: Option<Columns<Line>>,
     histograms: Option<Histograms>,
+    /// Whether nobody reads standard output any more.
+    gone: bool,
 }
 
 impl Lines {
@@ -35,6 +37,7 @@ impl Lines {
             csv: csv.map(create).transpose()?,
             parquet: parquet.map(columns).transpose()?,
             histograms: scraped.map(Histograms::open).transpose()?,
+            gone: false,
         })
     }
 
@@ -77,6 +80,17 @@ impl Lines {
         self.unless_gone(flushed)
     }
 
+    /// Tells on standard output, in place of lines.
+    pub(super) fn tell(&mut self, text: &str) -> Result<()> {
+        self.gone |= !is_taken(text)?;
+        Ok(())
+    }
+
+    /// Whether all that is written is read by nobody any more.
+    pub(super) const fn are_unread(&self) -> bool {
+        self.gone && self.csv.is_none() && self.parquet.is_none() && self.histograms.is_none()
+    }
+
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         self.parquet.map_or(Ok(()), Columns::finish)?;
@@ -89,6 +103,7 @@ impl Lines {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 // What it still holds is for nobody.
                 self.json.take().map(BufWriter::into_parts);
+                self.gone = true;
                 Ok(())
             }
             other => other.context(NO_OUTPUT),

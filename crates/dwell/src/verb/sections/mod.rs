@@ -3,6 +3,7 @@
 mod files;
 mod follow;
 mod given;
+mod groups;
 mod histograms;
 mod line;
 mod lines;
@@ -10,6 +11,7 @@ mod outcome;
 mod panels;
 mod source;
 mod table;
+mod times;
 
 use crate::failure::bad_argument;
 use crate::output::Output;
@@ -57,7 +59,7 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "SECONDS", value_parser = last)]
     last: Option<u32>,
 
-    /// Each section also by the network of its end (/24, /48), or by the minute
+    /// Each section also by the network of its end (/24, /48), or by the minute of UTC
     #[arg(long, value_enum, value_name = "WHAT")]
     by: Option<By>,
 
@@ -65,7 +67,7 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write the same columns as Parquet
+    /// Write the same columns as Parquet; with --follow too it can be read once this has ended
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 
@@ -85,9 +87,9 @@ pub(crate) struct SectionsArgs {
 /// What sections are told apart by.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// The network of the client for the section next to it, that of the server for all others
+    /// The network of the client for the section next to it, that of the server for all others; 1,000 at most, the rest as `other`
     Prefix,
-    /// The minute, by the probes' clocks
+    /// The minute of UTC, by the probes' clocks; the last 1,440, those before them as `earlier`
     Minute,
 }
 

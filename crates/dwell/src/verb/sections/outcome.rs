@@ -1,17 +1,17 @@
 //! What many connections say, section by section.
 
 use super::By;
+use super::groups::Groups;
 use super::lines::Lines;
 use super::source::Source;
 use crate::figure::counted;
 use anyhow::Result;
 use dwell_core::inside::grouped;
+use dwell_core::tcp::Flag;
 use dwell_core::tcp::section::{
     Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
     Votes, split,
 };
-use dwell_core::tcp::{Flag, Prefix};
-use dwell_store::warehouse::Minute;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
@@ -47,28 +47,26 @@ pub(super) fn is_nat(connection: &Connection) -> bool {
 /// What many connections say, section by section.
 pub(super) struct Outcome {
     probes: Vec<String>,
-    by: Option<By>,
     order: Order,
     pinned: bool,
     votes: Votes,
     connections: u64,
     nat: NatCounts,
     pub(super) sections: BTreeMap<(Place, Place), (Summary, Course)>,
-    pub(super) groups: BTreeMap<(Place, Place, String), Summary>,
+    pub(super) groups: Option<Groups>,
 }
 
 impl Outcome {
     /// Of no probes yet.
     pub(super) fn new(pinned: bool, by: Option<By>) -> Self {
         Self {
-            by,
             order: Order::pinned(Vec::new()),
             pinned,
             votes: Votes::new(0),
             connections: 0,
             nat: NatCounts::default(),
             sections: BTreeMap::new(),
-            groups: BTreeMap::new(),
+            groups: by.map(Groups::new),
             probes: Vec::new(),
         }
     }
@@ -171,9 +169,8 @@ impl Outcome {
             if let Some(time) = section.measured() {
                 course.add(connection.first_at, time);
             }
-            if let Some(by) = self.by {
-                let group = group(by, connection, &section);
-                self.groups.entry((section.from, section.to, group)).or_default().add(&section);
+            if let Some(groups) = &mut self.groups {
+                groups.add(connection, &section);
             }
             lines.take(connection, &section, &self.probes, &self.order)?;
         }
@@ -283,12 +280,5 @@ pub(super) fn name<'a>(place: Place, probes: &'a [String], order: &Order) -> &'a
         Place::Client => "client",
         Place::Server => "server",
         Place::Probe(rank) => &probes[order.probes()[rank]],
-    }
-}
-
-fn group(by: By, connection: &Connection, section: &Section) -> String {
-    match by {
-        By::Prefix => Prefix::of(network(connection, section)).to_string(),
-        By::Minute => Minute::of(connection.first_at).to_string(),
     }
 }

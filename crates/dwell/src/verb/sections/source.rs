@@ -179,19 +179,23 @@ fn span(last: Option<u32>) -> Span {
 /// Minutes that are told one by one, the worst of them.
 const MINUTES: usize = 10;
 
-/// What a probe did not send: records that it gave up, and what its kernel dropped before it saw it, in a span.
+/// What a probe did not send: records that it gave up, whenever that was, and what its kernel dropped before it saw it, in a span.
 fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let given_up = account.given_up.iter();
+    // Neither of what was given up nor of numbers is it known when that was.
+    let whenever = if span == Span::ALL { "" } else { "of all time: " };
     // A probe names what reasons it likes; the terminal is not its own.
     let plain =
         |reason: &str| -> String { reason.chars().filter(|letter| !letter.is_control()).take(80).collect() };
     let mut told: Vec<String> = given_up
-        .map(|(reason, count)| format!("{name} gave up {}: {}", counted(*count, "record"), plain(reason)))
+        .map(|(reason, count)| {
+            format!("{whenever}{name} gave up {}: {}", counted(*count, "record"), plain(reason))
+        })
         .collect();
     if account.renumbered > 0 {
         let numbers = counted(account.renumbered, "number");
         told.push(format!(
-            "{name} gave {numbers} to other batches as well, all of which are kept: was its host set back to a snapshot?"
+            "{whenever}{name} gave {numbers} to other batches as well, all of which are kept: was its host set back to a snapshot?"
         ));
     }
     // The minute in which the span begins lies in it too.
@@ -228,6 +232,7 @@ mod tests {
         assert_eq!(told[11], "in missed packets in 2 more minutes: the kernel dropped 3");
         let late = Span { from: Minute(29_916_671).start() + Nanos(5), until: Nanos::MAX };
         assert_eq!(missing("in", &account, late).len(), 2);
+        assert_eq!(missing("in", &account, late)[0], "of all time: in gave up 3 records: kill[2Jed");
         assert!(missing("in", &Account::default(), Span::ALL).is_empty());
     }
 }

@@ -5,12 +5,14 @@ use crate::figure::share;
 use crate::screen::paint;
 use crate::table::Table;
 use dwell_core::Nanos;
-use dwell_core::inside::{Differences, grouped};
-use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality, Summary};
+use dwell_core::inside::grouped;
+use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality};
 use std::fmt::Write as _;
 
 /// A terminal of 80 columns has room for them, also behind a network: what the two estimates say stands in a table of its own.
 const HEADS: [&str; 6] = ["section", "connections", "values", "p50", "p95", "p99"];
+/// What the last of them are.
+const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "difference"];
 
 impl Outcome {
@@ -18,7 +20,8 @@ impl Outcome {
     pub(super) fn text(&self, colour: bool) -> String {
         let mut rows = Table::new(&HEADS);
         for ((from, to), (summary, _)) in &self.sections {
-            rows.add_row(self.row(*from, *to, summary));
+            let shares = SHARES.map(|share| summary.rtt.quantile(share));
+            rows.add_row(self.row((*from, *to), [summary.connections(), summary.rtt.count()], shares));
         }
         let mut text = format!("{}\n", rows.text());
         let mut rows = Table::new(&ESTIMATES);
@@ -26,7 +29,7 @@ impl Outcome {
         {
             let sides = [&summary.server_side, &summary.client_side, &summary.consistency];
             rows.add_row(
-                std::iter::once(self.section(*from, *to)).chain(sides.map(|times| told(times, 0.5))),
+                std::iter::once(self.section(*from, *to)).chain(sides.map(|times| told(times.quantile(0.5)))),
             );
         }
         if !rows.is_empty() {
@@ -43,13 +46,17 @@ impl Outcome {
                 let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));
             }
         }
-        if !self.groups.is_empty() {
-            let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
+        if let Some(groups) = &self.groups {
+            let heads: Vec<&str> = std::iter::once(groups.head()).chain(HEADS).collect();
             let mut rows = Table::new(&heads);
-            for ((from, to, group), summary) in &self.groups {
-                rows.add_row(std::iter::once(group.clone()).chain(self.row(*from, *to, summary)));
+            for (name, ends, group) in groups.rows() {
+                let counts = [group.connections, group.times.count()];
+                let row = self.row(ends, counts, group.times.quantiles(SHARES));
+                rows.add_row(std::iter::once(name.to_string()).chain(row));
             }
-            let _ = writeln!(text, "{}", rows.text());
+            if !rows.is_empty() {
+                let _ = writeln!(text, "{}", rows.text());
+            }
         }
         let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
         text
@@ -59,15 +66,14 @@ impl Outcome {
         format!("{} to {}", self.name(from), self.name(to))
     }
 
-    fn row(&self, from: Place, to: Place, summary: &Summary) -> [String; HEADS.len()] {
-        [
-            self.section(from, to),
-            grouped(summary.connections()),
-            grouped(summary.rtt.count()),
-            told(&summary.rtt, 0.5),
-            told(&summary.rtt, 0.95),
-            told(&summary.rtt, 0.99),
-        ]
+    fn row(
+        &self,
+        (from, to): (Place, Place),
+        counts: [u64; 2],
+        quantiles: [Option<Nanos>; SHARES.len()],
+    ) -> impl Iterator<Item = String> {
+        let counts = counts.map(grouped).into_iter();
+        std::iter::once(self.section(from, to)).chain(counts).chain(quantiles.map(told))
     }
 
     /// Which section is to blame, with the figures that say so; or why none is.
@@ -103,8 +109,8 @@ fn is_inner(from: Place, to: Place) -> bool {
     from != Place::Client && to != Place::Server
 }
 
-fn told(times: &Differences, share: f64) -> String {
-    times.quantile(share).map_or_else(|| "-".to_owned(), |time| time.to_string())
+fn told(time: Option<Nanos>) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| time.to_string())
 }
 
 /// Why no section is to blame.

@@ -88,7 +88,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// Write a row of Parquet for each connection; with --continuous the round trips beside it likewise
+    /// Write a row of Parquet for each connection; with --continuous the round trips beside it likewise. It can be read once this has
+    /// ended, also live
     #[arg(long, value_name = "FILE")]
     parquet: Option<PathBuf>,
 

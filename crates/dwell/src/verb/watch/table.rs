@@ -12,7 +12,7 @@ use dwell_core::Nanos;
 use dwell_core::inside::{Distribution, grouped};
 use dwell_core::tcp::continuous::Samples;
 use dwell_core::tcp::tracker::Counts;
-use dwell_core::tcp::{Half, Handshake, Quality, Seen, Summary};
+use dwell_core::tcp::{Half, Handshake, MOST_PREFIXES, Quality, Seen, Summary, ToServer};
 use dwell_net::capture::RingCounts;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -55,22 +55,38 @@ fn handshakes(summary: &Summary) -> String {
         halves.add_row(row(name, spans));
     }
     let mut text = format!("{}\n\n{}\n", qualities.join(", "), halves.text());
+    let _ = write!(text, "\n{}", networks(summary));
+    text
+}
+
+/// By network; those that are not listed are a row together.
+fn networks(summary: &Summary) -> String {
     let networks = summary.by_server();
-    let mut listed =
+    let (listed, more) = networks.split_at(LISTED.min(networks.len()));
+    let mut others = *summary.others();
+    more.iter().for_each(|(_, to)| others.merge(to));
+    // Nobody knows how many had to give way: some came again. But not all can have a place.
+    let (least, at_least) = if summary.others().connections > 0 { (1, "at least ") } else { (0, "") };
+    let others_name = format!("{at_least}{}", counted(more.len() as u64 + least, "other"));
+    let mut table =
         Table::new(&["network of servers", "connections", "exact", "least", "mean of the server half"]);
     let span = |span: Option<Nanos>| span.map_or_else(|| "-".to_owned(), |span| span.to_string());
-    for (network, to) in networks.iter().take(LISTED) {
-        listed.add_row([
-            network.to_string(),
-            grouped(to.connections),
-            grouped(to.exact),
-            span(to.least()),
-            span(to.mean()),
-        ]);
+    let mut row = |name: String, to: &ToServer| {
+        let at_least = if to.is_part { "at least " } else { "" };
+        let connections = format!("{at_least}{}", grouped(to.connections));
+        table.add_row([name, connections, grouped(to.exact), span(to.least()), span(to.mean())]);
+    };
+    listed.iter().for_each(|(network, to)| row(network.to_string(), to));
+    if others.connections > 0 {
+        row(others_name, &others);
     }
-    let _ = writeln!(text, "\n{}", listed.text());
-    if networks.len() > LISTED {
-        let _ = writeln!(text, "{} more", counted((networks.len() - LISTED) as u64, "network"));
+    let mut text = format!("{}\n", table.text());
+    if listed.iter().any(|(_, to)| to.is_part) {
+        let _ = writeln!(
+            text,
+            "at least: {} networks are told apart at a time; of one that came when all had their places, others may hold more",
+            grouped(MOST_PREFIXES as u64)
+        );
     }
     text
 }

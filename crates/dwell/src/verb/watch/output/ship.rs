@@ -131,8 +131,9 @@ impl Output for Shipping {
         }
         let waiting = report.written - report.shipped.min(report.written);
         let place = spool.display();
+        let how = if waiting > 0 { ", and are sent once it is started again with this --spool" } else { "" };
         eprintln!(
-            "{} records of this probe are at {to}, {waiting} wait in {place}{}",
+            "{} records of this probe are at {to}, {waiting} wait in {place}{how}{}",
             report.shipped.saturating_sub(report.absurd),
             lost(&report)
         );

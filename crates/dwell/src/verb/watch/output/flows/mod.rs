@@ -6,6 +6,7 @@
 //! not exact has no element for it (there is a template for each case), and without any exact half there is no record.
 //! Halves throughout connections have no element: the delays are the handshake's.
 
+mod reminder;
 mod template;
 
 use super::super::throughout::Figure;
@@ -16,6 +17,7 @@ use dwell_core::Nanos;
 use dwell_core::inside::grouped;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Ending, Endpoint, Handshake};
+use reminder::Reminder;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io;
@@ -30,8 +32,6 @@ const TCP: u8 = 6;
 const CONTROL_BITS: u8 = 0x12;
 /// Bytes of a message, so that it fits any path.
 const ROOM: usize = 1_200;
-/// Messages after which the templates are told again: whoever collects may have started later.
-const REMIND: u32 = 64;
 /// Bytes of the probe's name at most: where it is told, one byte tells its length.
 const LONGEST_NAME: usize = 200;
 
@@ -60,6 +60,7 @@ pub(super) struct Exporter {
     domain: u32,
     messages: u32,
     records: u32,
+    reminder: Reminder,
     /// Records that are not sent yet, by the numbers of their templates: a message has a set of each.
     held: BTreeMap<u16, Vec<u8>>,
     held_records: u32,
@@ -89,6 +90,7 @@ impl Exporter {
             domain,
             messages: 0,
             records: 0,
+            reminder: Reminder::default(),
             held: BTreeMap::new(),
             held_records: 0,
         })
@@ -119,6 +121,7 @@ impl Exporter {
         message.extend(self.domain.to_be_bytes());
         message.extend(sets);
         self.messages = self.messages.wrapping_add(1);
+        self.reminder.sent();
         self.wait();
         let sent = self.socket.send(&message).map(|_| ());
         self.note(sent);
@@ -138,7 +141,15 @@ impl Exporter {
         if let Err(error) = sent {
             self.unsent += 1;
             self.refusal = Some(error);
+            self.reminder.refused();
         }
+    }
+
+    /// That nobody took a message is heard after it: heard here, it stops none that goes now.
+    fn hear_refusal(&mut self) -> Result<()> {
+        let heard = self.socket.take_error()?.map_or(Ok(()), Err);
+        self.note(heard);
+        Ok(())
     }
 
     fn send_templates(&mut self) -> Result<()> {
@@ -152,7 +163,10 @@ impl Exporter {
         if self.held.is_empty() {
             return Ok(());
         }
-        if self.messages.is_multiple_of(REMIND) {
+        self.hear_refusal()?;
+        let now = Instant::now();
+        if self.reminder.is_due(now) {
+            self.reminder.told(now);
             self.send_templates()?;
         }
         let held = std::mem::take(&mut self.held);
@@ -266,8 +280,7 @@ impl Output for Exporter {
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.send_held()?;
         // Of the last message only this tells that nobody takes it.
-        let last = self.socket.take_error()?.map_or(Ok(()), Err);
-        self.note(last);
+        self.hear_refusal()?;
         if let Some(refusal) = &self.refusal {
             let (unsent, all) = (grouped(self.unsent.into()), counted(self.messages.into(), "message"));
             eprintln!("of {all} with flows {unsent} at least did not reach {}: {refusal}", self.to);
@@ -275,3 +288,7 @@ impl Output for Exporter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
