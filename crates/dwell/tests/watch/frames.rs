@@ -183,7 +183,9 @@ pub(crate) fn write_bytes(file: &Path, frames: &[(u32, Vec<u8>)]) {
         bytes.extend(word.to_le_bytes());
     }
     for (at, content) in frames {
-        for word in [START, *at, content.len() as u32, content.len() as u32] {
+        for word in
+            [START + at / 1_000_000_000, at % 1_000_000_000, content.len() as u32, content.len() as u32]
+        {
             bytes.extend(word.to_le_bytes());
         }
         bytes.extend(content);
