@@ -6,7 +6,7 @@ use crate::screen::paint;
 use crate::table::Table;
 use dwell_core::Nanos;
 use dwell_core::inside::{Differences, grouped};
-use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality, Summary};
+use dwell_core::tcp::section::{Leg, NoBlame, Place, Reach, SectionQuality, Summary, Way};
 use std::fmt::Write as _;
 
 /// A terminal of 80 columns has room for them, also behind a network: what the two estimates say stands in a table of its own.
@@ -14,25 +14,33 @@ const HEADS: [&str; 6] = ["section", "connections", "values", "p50", "p95", "p99
 const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "difference"];
 
 impl Outcome {
-    /// The table, the groups below it, and the sentence.
+    /// The table and the groups below it, those of connections that run the other way under a heading of their own, and
+    /// the sentence.
     pub(super) fn text(&self, colour: bool) -> String {
+        let mut text = self.tables(Way::Along);
+        if self.running(Way::Against) > 0 {
+            let _ = write!(text, "the other way:\n{}", self.tables(Way::Against));
+        }
+        let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
+        text
+    }
+
+    fn tables(&self, way: Way) -> String {
+        let sections = || self.sections.iter().filter(|(leg, _)| leg.way == way);
         let mut rows = Table::new(&HEADS);
-        for ((from, to), (summary, _)) in &self.sections {
-            rows.add_row(self.row(*from, *to, summary));
+        for (leg, (summary, _)) in sections() {
+            rows.add_row(self.row(*leg, summary));
         }
         let mut text = format!("{}\n", rows.text());
         let mut rows = Table::new(&ESTIMATES);
-        for ((from, to), (summary, _)) in self.sections.iter().filter(|((from, to), _)| is_inner(*from, *to))
-        {
+        for (leg, (summary, _)) in sections().filter(|(leg, _)| is_inner(**leg)) {
             let sides = [&summary.server_side, &summary.client_side, &summary.consistency];
-            rows.add_row(
-                std::iter::once(self.section(*from, *to)).chain(sides.map(|times| told(times, 0.5))),
-            );
+            rows.add_row(std::iter::once(self.name(*leg)).chain(sides.map(|times| told(times, 0.5))));
         }
         if !rows.is_empty() {
             let _ = writeln!(text, "{}", rows.text());
         }
-        for ((from, to), (summary, _)) in &self.sections {
+        for (leg, (summary, _)) in sections() {
             let others: Vec<String> = summary
                 .qualities
                 .iter()
@@ -40,28 +48,24 @@ impl Outcome {
                 .map(|(quality, count)| format!("{} {quality}", grouped(*count)))
                 .collect();
             if !others.is_empty() {
-                let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));
+                let _ = writeln!(text, "{}: {}", self.name(*leg), others.join(", "));
             }
         }
-        if !self.groups.is_empty() {
-            let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
-            let mut rows = Table::new(&heads);
-            for ((from, to, group), summary) in &self.groups {
-                rows.add_row(std::iter::once(group.clone()).chain(self.row(*from, *to, summary)));
-            }
+        let groups = self.groups.iter().filter(|((leg, _), _)| leg.way == way);
+        let heads: Vec<&str> = std::iter::once("of").chain(HEADS).collect();
+        let mut rows = Table::new(&heads);
+        for ((leg, group), summary) in groups {
+            rows.add_row(std::iter::once(group.clone()).chain(self.row(*leg, summary)));
+        }
+        if !rows.is_empty() {
             let _ = writeln!(text, "{}", rows.text());
         }
-        let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
         text
     }
 
-    fn section(&self, from: Place, to: Place) -> String {
-        format!("{} to {}", self.name(from), self.name(to))
-    }
-
-    fn row(&self, from: Place, to: Place, summary: &Summary) -> [String; HEADS.len()] {
+    fn row(&self, leg: Leg, summary: &Summary) -> [String; HEADS.len()] {
         [
-            self.section(from, to),
+            self.name(leg),
             grouped(summary.connections()),
             grouped(summary.rtt.count()),
             told(&summary.rtt, 0.5),
@@ -72,11 +76,8 @@ impl Outcome {
 
     /// Which section is to blame, with the figures that say so; or why none is.
     pub(super) fn headline(&self) -> String {
-        let path = self.path();
-        let name = |section: usize| {
-            let (from, to) = path[section];
-            format!("{} to {}", self.name(from), self.name(to))
-        };
+        let path = self.path(Way::Along);
+        let name = |section: usize| self.name(path[section]);
         let blame = match self.blame() {
             Ok(blame) => blame,
             Err(why) => return format!("No section stands out: {}", why_none(why, name)),
@@ -99,8 +100,8 @@ impl Outcome {
 }
 
 /// Between two probes: the sections at the ends have one estimate.
-fn is_inner(from: Place, to: Place) -> bool {
-    from != Place::Client && to != Place::Server
+fn is_inner(leg: Leg) -> bool {
+    leg.from != Place::Client && leg.to != Place::Server
 }
 
 fn told(times: &Differences, share: f64) -> String {

@@ -1,0 +1,64 @@
+//! Which way a connection runs: from either side of a path some are opened.
+
+use super::split::{ROUNDING, client_side, server_side};
+use super::{Connection, Estimate, Order, Sight};
+use std::cmp::Ordering;
+
+/// Which way a connection passes the probes, from its client to its server.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// As the probes' order has it.
+    Along,
+    /// It was opened from the other side, and passes them from the last to the first.
+    Against,
+}
+
+impl Way {
+    /// Its name in every output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Along => "along",
+            Self::Against => "against",
+        }
+    }
+
+    /// What its halves say. It runs the other way if they say so at some two probes and the contrary at none: where they
+    /// say both, the probes stand in another order. One that both ends opened has no way, and keeps to the order.
+    pub(super) fn of(connection: &Connection, order: &Order) -> Self {
+        let sights: Vec<&Sight> = order.probes().iter().filter_map(|probe| connection.by(*probe)).collect();
+        let pairs = sights
+            .iter()
+            .enumerate()
+            .flat_map(|(place, one)| sights[place + 1..].iter().map(move |two| (*one, *two)));
+        let said: Vec<Vec<Ordering>> = pairs
+            .filter(|(one, two)| order.parts(one.probe, two.probe))
+            .map(|(one, two)| first(one, two))
+            .filter(|said| !said.is_empty())
+            .collect();
+        let is_said = |what| said.iter().any(|said| said.iter().all(|one| *one == what));
+        let is_turned = is_said(Ordering::Greater) && !is_said(Ordering::Less);
+        if is_turned && !connection.both_opened() { Self::Against } else { Self::Along }
+    }
+}
+
+/// Which of two probes a connection passes first on its way to the server, by each estimate that is exact: `Less` says the
+/// first. What passes that one passes the other and comes back later, so no estimate is below zero but by what is rounded
+/// off; nearer to zero than that it says nothing.
+pub(super) fn first(one: &Sight, two: &Sight) -> Vec<Ordering> {
+    let says = |time| {
+        if time > ROUNDING {
+            Ordering::Less
+        } else if time < -ROUNDING {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        }
+    };
+    let estimates = [server_side(one, two), client_side(one, two)];
+    estimates.into_iter().filter_map(Estimate::exact).map(says).collect()
+}
+
+#[cfg(test)]
+#[path = "way_tests.rs"]
+mod tests;
