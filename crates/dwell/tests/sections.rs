@@ -256,6 +256,17 @@ fn rewritten_addresses_are_joined_by_their_numbers() {
     assert!(text(&output.stderr).contains("100 of them joined by their sequence numbers alone"));
 }
 
+/// The client is called as where it is, by whichever names the places go.
+#[test]
+fn the_client_is_the_one_next_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 77);
+    for places in [["a=alpha.pcap", "b=beta.pcap"], ["z=alpha.pcap", "b=beta.pcap"]] {
+        let lines = lines(&dwell(folder.path(), &["sections", places[0], places[1], "--json"]));
+        assert!(lines.len() == 300 && lines.iter().all(|line| line["client"] == "192.0.2.1"), "{places:?}");
+    }
+}
+
 #[test]
 fn a_warehouse_tells_the_same() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -130,7 +130,7 @@ impl Outcome {
         lines: &mut Lines,
         choice: &mut dyn Choice,
     ) -> Result<()> {
-        let mut join = NatJoin::new(self.probes.len());
+        let mut join = NatJoin::in_order(self.order.clone());
         let in_time = source.is_in_time();
         let mut written = Ok(());
         let mut hear = |connection: Connection, choice: &mut dyn Choice| {
