@@ -157,7 +157,7 @@ fn the_table_names_the_order_and_who_is_to_blame() {
     assert!(against.iter().all(|part| told.contains(part)) && !told.contains("inconsistent"), "{told}");
 }
 
-/// Of 1, 2 and 5 ms; each fourth connection is opened from the right.
+/// Of 1, 2 and 5 ms; each fourth connection is opened from the right, and of one it does not show.
 fn both_ways(folder: &Path) {
     let (mut alpha, mut beta) = (Capture::new(), Capture::new());
     for n in 1..=400u32 {
@@ -169,6 +169,8 @@ fn both_ways(folder: &Path) {
             capture.handshake(n, at, if is_turned { 2 } else { 1 }, server_half, client_half);
         }
     }
+    // Alpha alone saw this one.
+    alpha.handshake(500, 1_000_000_000_000, 3, 7_000_000, 1_000_000);
     fs::write(folder.join("alpha.pcap"), alpha.0).expect("a file");
     fs::write(folder.join("beta.pcap"), beta.0).expect("a file");
 }
@@ -204,6 +206,8 @@ fn connections_from_the_other_side_are_told_by_themselves() {
             "2 alpha server 1000000 against",
         ];
         assert_eq!([told("192.0.2.1"), told("192.0.2.2")], [of(300, along), of(100, against)]);
+        let unknown = ["0 client alpha 1000000 unknown", "1 alpha server 7000000 unknown"];
+        assert_eq!(told("192.0.2.3"), BTreeMap::from(unknown.map(|line| (line.to_owned(), 1))));
         let page = fs::read_to_string(folder.path().join("a.prom")).expect("a page");
         let count = "dwell_section_rtt_seconds_count{from=\"client\",to=\"beta\",way=\"against\",network=\"192.0.2.0/24\"} 100";
         assert!(page.lines().any(|line| line == count), "{page}");
@@ -213,7 +217,10 @@ fn connections_from_the_other_side_are_told_by_themselves() {
     let told = text(&output.stdout);
     let (along, against) = told.split_once("the other way:\n").expect("a heading");
     assert!(along.contains("client to alpha") && !along.contains("client to beta"), "{told}");
+    let (against, unknown) = against.split_once("one way or the other:\n").expect("a heading");
     assert!(against.contains("client to beta") && !against.contains("client to alpha"), "{told}");
+    assert!(unknown.contains("client to alpha") && unknown.contains("alpha to server"), "{told}");
+    assert!(told.contains("it does not show which way 1 connection went"), "{told}");
     assert!(
         told.contains("order from client to server: alpha, beta (100.0 % of 400 connections agree"),
         "{told}"

@@ -13,13 +13,15 @@ pub struct Order {
     weakest: Option<(u64, u64)>,
     /// The pairs of probes, the first of the list first, at which it shows which way a connection runs.
     parted: Vec<[usize; 2]>,
+    /// Whether so many run the other way that one of which it does not show may be one of them.
+    mixed: bool,
 }
 
 impl Order {
     /// As somebody says who knows, and for all connections: none runs the other way.
     #[must_use]
     pub const fn pinned(probes: Vec<usize>) -> Self {
-        Self { probes, weakest: None, parted: Vec::new() }
+        Self { probes, weakest: None, parted: Vec::new(), mixed: false }
     }
 
     /// The probes, the nearest to the client first, each by its place in the list of them.
@@ -32,9 +34,14 @@ impl Order {
     #[must_use]
     pub fn probe(&self, way: Way, rank: usize) -> usize {
         match way {
-            Way::Along => self.probes[rank],
+            Way::Along | Way::Unknown => self.probes[rank],
             Way::Against => self.probes[self.probes.len() - 1 - rank],
         }
+    }
+
+    /// Whether so many connections run the other way that one of which it does not show may be one of them.
+    pub(super) const fn is_mixed(&self) -> bool {
+        self.mixed
     }
 
     /// Whether it shows at these two probes which way a connection runs.
@@ -132,13 +139,15 @@ impl Votes {
             }
         }
         let probes = line.order();
-        Order { weakest: line.weakest(&probes), probes, parted: self.ballots.parted() }
+        Order { weakest: line.weakest(&probes), ..self.pinned(probes) }
     }
 
-    /// The order that somebody says who knows; the votes tell no more than where it shows which way a connection runs.
+    /// The order that somebody says who knows; the votes tell no more than where it shows which way a connection runs, and
+    /// whether they run both ways.
     #[must_use]
     pub fn pinned(&self, probes: Vec<usize>) -> Order {
-        Order { probes, weakest: None, parted: self.ballots.parted() }
+        let Self { ballots, .. } = self;
+        Order { probes, weakest: None, parted: ballots.parted(), mixed: ballots.are_mixed() }
     }
 }
 

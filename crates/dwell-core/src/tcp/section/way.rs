@@ -11,6 +11,8 @@ pub enum Way {
     Along,
     /// It was opened from the other side, and passes them from the last to the first.
     Against,
+    /// Its halves do not say which, where others run either way. It is told as if it ran along the order.
+    Unknown,
 }
 
 impl Way {
@@ -20,11 +22,12 @@ impl Way {
         match self {
             Self::Along => "along",
             Self::Against => "against",
+            Self::Unknown => "unknown",
         }
     }
 
     /// What its halves say. It runs the other way if they say so at some two probes and the contrary at none: where they
-    /// say both, the probes stand in another order. One that both ends opened has no way, and keeps to the order.
+    /// say both, the probes stand in another order. One that both ends opened has no way.
     pub(super) fn of(connection: &Connection, order: &Order) -> Self {
         let sights: Vec<&Sight> = order.probes().iter().filter_map(|probe| connection.by(*probe)).collect();
         let pairs = sights
@@ -32,13 +35,16 @@ impl Way {
             .enumerate()
             .flat_map(|(place, one)| sights[place + 1..].iter().map(move |two| (*one, *two)));
         let said: Vec<Vec<Ordering>> = pairs
-            .filter(|(one, two)| order.parts(one.probe, two.probe))
+            .filter(|(one, two)| !connection.both_opened() && order.parts(one.probe, two.probe))
             .map(|(one, two)| first(one, two))
             .filter(|said| !said.is_empty())
             .collect();
         let is_said = |what| said.iter().any(|said| said.iter().all(|one| *one == what));
-        let is_turned = is_said(Ordering::Greater) && !is_said(Ordering::Less);
-        if is_turned && !connection.both_opened() { Self::Against } else { Self::Along }
+        match [Ordering::Less, Ordering::Greater].map(is_said) {
+            [false, true] => Self::Against,
+            [false, false] if order.is_mixed() => Self::Unknown,
+            _ => Self::Along,
+        }
     }
 }
 

@@ -113,3 +113,20 @@ fn an_order_that_is_given_is_turned_too_where_connections_are_heard() {
     assert_eq!(split(&leftwards(), &order)[0].way, Way::Against);
     assert_eq!(split(&rightwards(), &order)[0].way, Way::Along);
 }
+
+#[test]
+fn where_others_run_both_ways_one_that_does_not_say_which_stands_apart() {
+    let lone = seen(&[(0, 10, 90)]);
+    let way = |against, lone: &Connection| told(&[(198, rightwards()), (against, leftwards())], lone)[0].way;
+    // From 1 of 100 on: fewer move no 99th percentile.
+    assert_eq!([0, 1, 2].map(|against| way(against, &lone)), [Way::Along, Way::Along, Way::Unknown]);
+    assert_eq!([rightwards(), leftwards()].map(|one| way(9, &one)), [Way::Along, Way::Against]);
+    let sections = told(&[(3, rightwards()), (2, leftwards())], &lone);
+    assert_eq!(
+        lengths(&sections),
+        [(Place::Client, Place::Probe(0), 90), (Place::Probe(0), Place::Server, 10)]
+    );
+    let mut crossed = leftwards();
+    crossed.sights[0].flags.set(Flag::SimultaneousOpen);
+    assert_eq!(way(9, &crossed), Way::Unknown);
+}

@@ -26,7 +26,7 @@ pub(super) struct Line {
     consistency_ns: Option<i64>,
     quality: &'static str,
     nat: bool,
-    /// Along the probes' order, or against it.
+    /// Along the probes' order, or against it, or unknown.
     way: &'static str,
 }
 

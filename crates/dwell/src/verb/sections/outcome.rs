@@ -245,6 +245,10 @@ impl Outcome {
             let told = counted(against, "connection");
             line(format!("{told} {run} the other way, from the server's side of that order"));
         }
+        let unknown = self.running(Way::Unknown);
+        if unknown > 0 {
+            line(format!("it does not show which way {} went", counted(unknown, "connection")));
+        }
         if self.nat.refused > 0 {
             line(format!(
                 "such a match was refused {}: one place saw the same numbers more than once",

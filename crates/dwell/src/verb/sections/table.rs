@@ -14,12 +14,14 @@ const HEADS: [&str; 6] = ["section", "connections", "values", "p50", "p95", "p99
 const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "difference"];
 
 impl Outcome {
-    /// The table and the groups below it, those of connections that run the other way under a heading of their own, and
-    /// the sentence.
+    /// The table and the groups below it, those of connections that run the other way, or nobody knows which, under
+    /// headings of their own, and the sentence.
     pub(super) fn text(&self, colour: bool) -> String {
         let mut text = self.tables(Way::Along);
-        if self.running(Way::Against) > 0 {
-            let _ = write!(text, "the other way:\n{}", self.tables(Way::Against));
+        for (way, heading) in [(Way::Against, "the other way"), (Way::Unknown, "one way or the other")] {
+            if self.running(way) > 0 {
+                let _ = write!(text, "{heading}:\n{}", self.tables(way));
+            }
         }
         let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
         text
