@@ -11,8 +11,6 @@ pub(super) struct Ballot {
     pub votes: Vec<[usize; 2]>,
     /// What both of its estimates say, beyond what is rounded off.
     pub clear: Vec<[usize; 2]>,
-    /// The same, where one of them is exact.
-    pub one_sided: Vec<[usize; 2]>,
     /// Pairs of which its two estimates do not say the same so clearly.
     pub torn: Vec<[usize; 2]>,
 }
@@ -65,8 +63,7 @@ impl Ballots {
         let mut line: BTreeMap<[usize; 2], u64> = BTreeMap::new();
         let mut sides = [Vec::new(), Vec::new()];
         for (ballot, count) in ballots {
-            let said = ballot.clear.iter().chain(&ballot.one_sided);
-            let said: Vec<[usize; 2]> = said.filter(is_parted).copied().collect();
+            let said: Vec<[usize; 2]> = ballot.clear.iter().filter(is_parted).copied().collect();
             let contrary: Vec<[usize; 2]> = said.iter().map(|[near, far]| [*far, *near]).collect();
             let agree = |pairs: &[[usize; 2]]| pairs.iter().filter_map(|pair| line.get(pair)).sum::<u64>();
             let is_turned = agree(&contrary) > agree(&said);

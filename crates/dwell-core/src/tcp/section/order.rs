@@ -106,8 +106,6 @@ impl Votes {
                     [Ordering::Less, Ordering::Less] => ballot.clear.push(pair),
                     [Ordering::Greater, Ordering::Greater] => ballot.clear.push(turned),
                     [_, _] => ballot.torn.push(pair),
-                    [Ordering::Less] => ballot.one_sided.push(pair),
-                    [Ordering::Greater] => ballot.one_sided.push(turned),
                     _ => {}
                 }
             }

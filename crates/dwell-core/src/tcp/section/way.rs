@@ -26,8 +26,9 @@ impl Way {
         }
     }
 
-    /// What its halves say. It runs the other way if they say so at some two probes and the contrary at none: where they
-    /// say both, the probes stand in another order. One that both ends opened has no way.
+    /// What its halves say. It runs the other way if both estimates say so at some two probes, and nothing says the
+    /// contrary at any: where they say both, the probes stand in another order. One estimate alone may be of different
+    /// packets. One that both ends opened has no way.
     pub(super) fn of(connection: &Connection, order: &Order) -> Self {
         let sights: Vec<&Sight> = order.probes().iter().filter_map(|probe| connection.by(*probe)).collect();
         let pairs = sights
@@ -37,12 +38,13 @@ impl Way {
         let said: Vec<Vec<Ordering>> = pairs
             .filter(|(one, two)| !connection.both_opened() && order.parts(one.probe, two.probe))
             .map(|(one, two)| first(one, two))
-            .filter(|said| !said.is_empty())
             .collect();
-        let is_said = |what| said.iter().any(|said| said.iter().all(|one| *one == what));
-        match [Ordering::Less, Ordering::Greater].map(is_said) {
-            [false, true] => Self::Against,
-            [false, false] if order.is_mixed() => Self::Unknown,
+        let is_along =
+            said.iter().any(|said| matches!(said[..], [Ordering::Less] | [Ordering::Less, Ordering::Less]));
+        let is_turned = said.iter().any(|said| said[..] == [Ordering::Greater; 2]);
+        match (is_along, is_turned) {
+            (false, true) => Self::Against,
+            (false, false) if order.is_mixed() => Self::Unknown,
             _ => Self::Along,
         }
     }

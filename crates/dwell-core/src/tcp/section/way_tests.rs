@@ -69,10 +69,12 @@ fn what_is_opened_from_the_other_side_is_told_from_there() {
 }
 
 #[test]
-fn one_exact_half_at_both_is_enough_unless_the_other_says_the_contrary() {
+fn both_estimates_must_say_it_and_nothing_the_contrary() {
     let way = |connection| told(&[(9, rightwards())], &connection)[0].way;
-    assert_eq!(way(seen(&[(0, 10, 0), (1, 30, 0)])), Way::Against);
-    assert_eq!(way(seen(&[(0, 0, 90), (1, 0, 70)])), Way::Against);
+    assert_eq!(way(seen(&[(0, 10, 90), (1, 30, 70)])), Way::Against);
+    // One alone may be of different packets.
+    assert_eq!(way(seen(&[(0, 10, 0), (1, 30, 0)])), Way::Along);
+    assert_eq!(way(seen(&[(0, 0, 90), (1, 0, 70)])), Way::Along);
     assert_eq!(way(seen(&[(0, 10, 30), (1, 30, 70)])), Way::Along);
     // Nothing compares them, or no more than is rounded off.
     assert_eq!(way(seen(&[(0, 10, 0), (1, 0, 70)])), Way::Along);
@@ -121,6 +123,9 @@ fn where_others_run_both_ways_one_that_does_not_say_which_stands_apart() {
     // From 1 of 100 on: fewer move no 99th percentile.
     assert_eq!([0, 1, 2].map(|against| way(against, &lone)), [Way::Along, Way::Along, Way::Unknown]);
     assert_eq!([rightwards(), leftwards()].map(|one| way(9, &one)), [Way::Along, Way::Against]);
+    // One estimate alone is enough for what most do, and for the contrary it is not.
+    assert_eq!(way(9, &seen(&[(0, 90, 0), (1, 70, 0)])), Way::Along);
+    assert_eq!(way(9, &seen(&[(0, 10, 0), (1, 30, 0)])), Way::Unknown);
     let sections = told(&[(3, rightwards()), (2, leftwards())], &lone);
     assert_eq!(
         lengths(&sections),
