@@ -4,7 +4,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::Handshake;
 use dwell_core::tcp::section::{
-    Blame, Connection, Course, Ends, NatJoin, Place, Sight, Summary, Votes, split,
+    Blame, Connection, Course, Ends, Leg, NatJoin, Place, Sight, Summary, Votes, split,
 };
 use dwell_net::protocol::parse;
 use libfuzzer_sys::fuzz_target;
@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut probes = order.probes().to_vec();
     probes.sort_unstable();
     assert!(probes.is_sorted_by(|one, two| one < two));
-    let mut all: BTreeMap<(Place, Place), (Summary, Course)> = BTreeMap::new();
+    let mut all: BTreeMap<Leg, (Summary, Course)> = BTreeMap::new();
     for connection in &joined {
         let sections = split(connection, &order);
         // Each begins where the last one ends, from the client to the server.
@@ -54,7 +54,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(sections.windows(2).all(|two| two[0].to == two[1].from && two[0].from < two[0].to));
         for section in &sections {
-            let (summary, course) = all.entry((section.from, section.to)).or_default();
+            let (summary, course) = all.entry(section.leg()).or_default();
             summary.add(section);
             if let Some(time) = section.measured() {
                 course.add(connection.first_at, time);

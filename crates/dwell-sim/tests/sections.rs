@@ -1,7 +1,7 @@
 //! Sections joined from what several probes saw of the same handshakes, judged by what really was.
 
 use dwell_core::Nanos;
-use dwell_core::tcp::section::{Connection, Order, Summary, split};
+use dwell_core::tcp::section::{Connection, Leg, Order, Summary, split};
 use dwell_sim::passing::{JoinedJudge, LABELS, Population, Reading, Told};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,9 +47,9 @@ fn assert_told(judge: &JoinedJudge) {
 fn assert_consistent(connections: &[Connection], order: &Order) {
     let mut sections = BTreeMap::<_, Summary>::new();
     for section in connections.iter().flat_map(|connection| split(connection, order)) {
-        sections.entry((section.from, section.to)).or_default().add(&section);
+        sections.entry(section.leg()).or_default().add(&section);
     }
-    for ((from, to), summary) in &sections {
+    for (Leg { from, to, .. }, summary) in &sections {
         let Some(middle) = summary.consistency.quantile(0.5) else { continue };
         let length = summary.rtt.quantile(0.5).expect("both of a connection make a value");
         println!("{from:?} to {to:?}: {length} long, both estimates {middle} apart");

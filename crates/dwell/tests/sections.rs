@@ -153,7 +153,82 @@ fn the_table_names_the_order_and_who_is_to_blame() {
     assert!(picture.contains("sum of medians") && picture.contains("client to a"));
     let output = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--order", "beta,alpha"]);
     let told = text(&output.stdout);
-    assert!(told.contains("alpha to server") && told.contains("inconsistent"), "{told}");
+    let against = ["100 connections run the other way", "client to alpha", "alpha to beta", "beta to server"];
+    assert!(against.iter().all(|part| told.contains(part)) && !told.contains("inconsistent"), "{told}");
+}
+
+/// Of 1, 2 and 5 ms; each fourth connection is opened from the right, and of one it does not show.
+fn both_ways(folder: &Path) {
+    let (mut alpha, mut beta) = (Capture::new(), Capture::new());
+    for n in 1..=400u32 {
+        let at = 1_000_000_000_000 + u64::from(n) * 10_000_000;
+        let is_turned = n % 4 == 0;
+        for (capture, right, left) in [(&mut alpha, 7_000_000, 1_000_000), (&mut beta, 5_000_000, 3_000_000)]
+        {
+            let [server_half, client_half] = if is_turned { [left, right] } else { [right, left] };
+            capture.handshake(n, at, if is_turned { 2 } else { 1 }, server_half, client_half);
+        }
+    }
+    // Alpha alone saw this one.
+    alpha.handshake(500, 1_000_000_000_000, 3, 7_000_000, 1_000_000);
+    fs::write(folder.join("alpha.pcap"), alpha.0).expect("a file");
+    fs::write(folder.join("beta.pcap"), beta.0).expect("a file");
+}
+
+#[test]
+fn connections_from_the_other_side_are_told_by_themselves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    both_ways(folder.path());
+    let asked = ["sections", "alpha.pcap", "beta.pcap", "--json", "--prometheus", "a.prom"];
+    for order in [&[][..], &["--order", "alpha,beta"]] {
+        let output = dwell(folder.path(), &[&asked[..], order].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains("100 connections run the other way"),
+            "{}",
+            text(&output.stderr)
+        );
+        let lines = lines(&output);
+        let told = |client: &str| -> BTreeMap<String, usize> {
+            let mut told = BTreeMap::new();
+            for line in lines.iter().filter(|line| line["client"] == client && line["quality"] == "exact") {
+                let parts = ["section", "from", "to", "rtt_ns", "way"].map(|key| line[key].to_string());
+                *told.entry(parts.join(" ").replace('"', "")).or_default() += 1;
+            }
+            told
+        };
+        let of = |count, lines: [&str; 3]| lines.into_iter().map(|line| (line.to_owned(), count)).collect();
+        let along =
+            ["0 client alpha 1000000 along", "1 alpha beta 2000000 along", "2 beta server 5000000 along"];
+        let against = [
+            "0 client beta 5000000 against",
+            "1 beta alpha 2000000 against",
+            "2 alpha server 1000000 against",
+        ];
+        assert_eq!([told("192.0.2.1"), told("192.0.2.2")], [of(300, along), of(100, against)]);
+        let unknown = ["0 client alpha 1000000 unknown", "1 alpha server 7000000 unknown"];
+        assert_eq!(told("192.0.2.3"), BTreeMap::from(unknown.map(|line| (line.to_owned(), 1))));
+        let page = fs::read_to_string(folder.path().join("a.prom")).expect("a page");
+        let count = "dwell_section_rtt_seconds_count{from=\"client\",to=\"beta\",way=\"against\",network=\"192.0.2.0/24\"} 100";
+        assert!(page.lines().any(|line| line == count), "{page}");
+    }
+    let output =
+        dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--by", "minute", "--plot", "p.svg"]);
+    let told = text(&output.stdout);
+    let (along, against) = told.split_once("the other way:\n").expect("a heading");
+    assert!(along.contains("client to alpha") && !along.contains("client to beta"), "{told}");
+    let (against, unknown) = against.split_once("one way or the other:\n").expect("a heading");
+    assert!(against.contains("client to beta") && !against.contains("client to alpha"), "{told}");
+    assert!(unknown.contains("client to alpha") && unknown.contains("alpha to server"), "{told}");
+    assert!(told.contains("it does not show which way 1 connection went"), "{told}");
+    assert!(
+        told.contains("order from client to server: alpha, beta (100.0 % of 400 connections agree"),
+        "{told}"
+    );
+    // Of those alone that run along the order: 5 of 8 ms.
+    assert!(told.contains("Blame beta to server: 62 % of the median (5.0 ms of 8.0 ms)"), "{told}");
+    let picture = fs::read_to_string(folder.path().join("p.svg")).expect("a picture");
+    assert!(picture.contains("The other way") && picture.contains("beta to alpha"));
 }
 
 /// Of a connection alpha alone saw one, and five minutes later beta another with its ports and numbers.
@@ -186,6 +261,17 @@ fn rewritten_addresses_are_joined_by_their_numbers() {
     assert_eq!(lines.len(), 300);
     assert!(lines.iter().all(|line| line["nat"] == true && line["client"] == "192.0.2.1"));
     assert!(text(&output.stderr).contains("100 of them joined by their sequence numbers alone"));
+}
+
+/// The client is called as where it is, by whichever names the places go.
+#[test]
+fn the_client_is_the_one_next_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 77);
+    for places in [["a=alpha.pcap", "b=beta.pcap"], ["z=alpha.pcap", "b=beta.pcap"]] {
+        let lines = lines(&dwell(folder.path(), &["sections", places[0], places[1], "--json"]));
+        assert!(lines.len() == 300 && lines.iter().all(|line| line["client"] == "192.0.2.1"), "{places:?}");
+    }
 }
 
 #[test]
@@ -578,7 +664,7 @@ fn prometheus_has_a_histogram_of_each_section_and_network() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let page = fs::read_to_string(here.join("a.prom")).expect("a page");
     for (from, to, seconds) in [("client", "alpha", 0.1), ("alpha", "beta", 0.2), ("beta", "server", 0.5)] {
-        let labels = format!("{{from=\"{from}\",to=\"{to}\",network=\"192.0.2.0/24\"}}");
+        let labels = format!("{{from=\"{from}\",to=\"{to}\",way=\"along\",network=\"192.0.2.0/24\"}}");
         let told = |what: &str| -> f64 {
             let name = format!("dwell_section_rtt_seconds_{what}{labels} ");
             let line = page.lines().find_map(|line| line.strip_prefix(&name));

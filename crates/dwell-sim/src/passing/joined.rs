@@ -109,7 +109,7 @@ impl JoinedJudge {
         for said in split(joined, order) {
             let at = |place| match place {
                 Place::Client | Place::Server => None,
-                Place::Probe(rank) => Some(list[order.probes()[rank]]),
+                Place::Probe(rank) => Some(list[order.probe(said.way, rank)]),
             };
             self.judge(nearest, [at(said.from), at(said.to)], &said, joined);
         }

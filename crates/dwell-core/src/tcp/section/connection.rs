@@ -67,7 +67,7 @@ impl Sight {
 /// A connection, and what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// Who spoke with whom; where NAT is between the probes, as the first probe of the list has it.
+    /// Who spoke with whom; where NAT is between the probes, each end as the probe next to it has it.
     pub ends: Ends,
     /// When it was seen first, by the clock of whoever says earliest.
     pub first_at: Nanos,

@@ -1,6 +1,6 @@
 //! Connections whose addresses are rewritten between the probes.
 
-use super::Connection;
+use super::{Connection, Ends, Order, Way};
 use crate::tcp::Flag;
 use crate::tcp::IsnKey;
 use crate::unit::Nanos;
@@ -16,7 +16,7 @@ const MOST: usize = 131_072;
 /// rule. What waits for a match is bounded: the oldest go when time has passed or there are too many.
 #[derive(Debug)]
 pub struct NatJoin {
-    probes: usize,
+    order: Order,
     most: usize,
     waiting: HashMap<IsnKey, Vec<Connection>>,
     /// The newest of each key's.
@@ -41,20 +41,26 @@ pub struct NatCounts {
 }
 
 impl NatJoin {
-    /// Of so many probes.
+    /// Of so many probes, which stand as they are listed.
     #[must_use]
     pub fn new(probes: usize) -> Self {
-        Self::bounded(probes, MOST)
+        Self::in_order(Order::pinned((0..probes).collect()))
     }
 
-    fn bounded(probes: usize, most: usize) -> Self {
+    /// Of probes that stand in this order, by which is known who sees a connection's ends as they are.
+    #[must_use]
+    pub fn in_order(order: Order) -> Self {
+        Self::bounded(order, MOST)
+    }
+
+    fn bounded(order: Order, most: usize) -> Self {
         let (waiting, ages, whole) = (HashMap::new(), BTreeSet::new(), Whole::of(most));
-        Self { probes, most, waiting, ages, count: 0, counts: NatCounts::default(), whole }
+        Self { order, most, waiting, ages, count: 0, counts: NatCounts::default(), whole }
     }
 
     /// Takes a connection; hands it out when every probe saw it, and keeps it otherwise.
     pub fn offer(&mut self, connection: Connection, take: &mut impl FnMut(Connection)) {
-        if connection.sights.len() >= self.probes {
+        if connection.sights.len() >= self.order.probes().len() {
             self.whole.note(&connection);
             return take(connection);
         }
@@ -121,7 +127,7 @@ impl NatJoin {
 
     /// All of them as one; `None` of a single one, and where one probe saw more than one of them.
     fn joined(&self, together: &[Connection]) -> Option<Connection> {
-        let mut seen = vec![false; self.probes];
+        let mut seen = vec![false; self.order.probes().len()];
         let mut sights: Vec<_> = together.iter().flat_map(|connection| connection.sights.clone()).collect();
         let twice = sights.iter().any(|sight| std::mem::replace(&mut seen[sight.probe], true));
         if together.len() == 1 || twice || together.iter().any(|connection| self.whole.is_near(connection)) {
@@ -129,9 +135,21 @@ impl NatJoin {
         }
         sights.sort_by_key(|sight| sight.probe);
         sights.iter_mut().for_each(|sight| sight.flags.set(Flag::Nat));
-        let first = |connection: &&Connection| connection.sights.first().map(|sight| sight.probe);
-        let nearest = together.iter().min_by_key(first)?;
-        Some(Connection { ends: nearest.ends, first_at: together[0].first_at, sights })
+        let mut whole = Connection { ends: together[0].ends, first_at: together[0].first_at, sights };
+        whole.ends = self.ends(&whole, together)?;
+        Some(whole)
+    }
+
+    /// Each end as it is called next to it: beyond a NAT it has another name.
+    fn ends(&self, whole: &Connection, parts: &[Connection]) -> Option<Ends> {
+        let way = Way::of(whole, &self.order);
+        let by = |probe| parts.iter().find(|part| part.by(probe).is_some());
+        let mut seen = (0..self.order.probes().len())
+            .filter_map(|rank| by(self.order.probe(way, rank)))
+            .map(|part| part.ends);
+        let nearest = seen.next()?;
+        let farthest = seen.next_back().unwrap_or(nearest);
+        Some(Ends { server: farthest.server, ..nearest })
     }
 }
 

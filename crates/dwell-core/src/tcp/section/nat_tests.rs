@@ -1,7 +1,8 @@
-use super::super::{Connection, Ends, Sight};
+use super::super::{Connection, Ends, Order, Sight, Votes};
 use super::{NatCounts, NatJoin, WINDOW};
 use crate::tcp::{Endpoint, Flag, Flags, Half, Quality};
 use crate::unit::Nanos;
+use std::net::IpAddr;
 
 fn seen(client: u8, isn: u32, at: Nanos, probes: &[usize]) -> Connection {
     let end = |last| Endpoint { address: [192, 0, 2, last].into(), port: 1 };
@@ -35,6 +36,44 @@ fn rewritten_addresses_are_joined_and_flagged() {
     assert_eq!(out[0].sights.iter().map(|one| one.probe).collect::<Vec<_>>(), [0, 1, 2]);
     assert!(out[0].sights.iter().all(|one| one.flags.has(Flag::Nat)));
     assert!(!out[1].sights[0].flags.has(Flag::Nat));
+}
+
+#[test]
+fn each_end_is_called_as_next_to_it_whichever_way_and_in_whichever_list() {
+    // From 10 to 20 as the first on the path has it, from 11 to 20 as the second, from 11 to 21 as the third: both
+    // addresses are rewritten, one by one. Halves in microseconds.
+    let part = |[client, server]: [u8; 2], probe, [to_server, to_client]: [i64; 2]| {
+        let mut part = seen(client, 7, Nanos(10), &[probe]);
+        part.ends.server.address = [192, 0, 2, server].into();
+        part.sights[0].server = Half::Exact(Nanos::from_micros(to_server));
+        part.sights[0].client = Half::Exact(Nanos::from_micros(to_client));
+        part
+    };
+    for list in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut votes = Votes::new(3);
+        let rightwards = [[90, 10], [60, 40], [20, 80]];
+        let on_path = [0, 1, 2].map(|place| part([1, 9], list[place], rightwards[place]));
+        let mut heard = on_path[0].clone();
+        heard.sights = on_path.iter().flat_map(|part| part.sights.clone()).collect();
+        heard.sights.sort_by_key(|sight| sight.probe);
+        (0..9).for_each(|_| votes.hear(&heard));
+        for is_turned in [false, true] {
+            let halves = rightwards
+                .map(|[server, client]| if is_turned { [client, server] } else { [server, client] });
+            let mut called = [[10, 20], [11, 20], [11, 21]];
+            if is_turned {
+                called.reverse();
+            }
+            let (mut join, mut out) = (NatJoin::in_order(votes.order()), Vec::new());
+            for place in 0..3 {
+                join.offer(part(called[place], list[place], halves[place]), &mut |one| out.push(one));
+            }
+            join.finish(&mut |one| out.push(one));
+            let ends: Vec<_> =
+                out.iter().map(|one| [one.ends.client, one.ends.server].map(|end| end.address)).collect();
+            assert_eq!(ends, [[10, 21].map(|last| IpAddr::from([192, 0, 2, last]))], "{list:?} {is_turned}");
+        }
+    }
 }
 
 #[test]
@@ -107,7 +146,7 @@ fn packet_time_settles_what_waits() {
 
 #[test]
 fn too_many_make_place_the_oldest_first() {
-    let (mut join, mut out) = (NatJoin::bounded(2, 10), Vec::new());
+    let (mut join, mut out) = (NatJoin::bounded(Order::pinned(vec![0, 1]), 10), Vec::new());
     for number in 0..1_000u32 {
         join.offer(seen(1, number, Nanos(number.into()), &[0]), &mut |one| out.push(one));
         assert!(join.count <= 10 && join.waiting.len() == join.ages.len());

@@ -1,7 +1,9 @@
 //! In which order the probes stand, from client to server.
 
-use super::Connection;
-use std::cmp::{Ordering, Reverse};
+use super::ballots::{Ballot, Ballots};
+use super::kemeny::Kemeny;
+use super::{Connection, Way, way};
+use std::cmp::Ordering;
 
 /// The order of probes, from client to server.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,13 +11,17 @@ pub struct Order {
     probes: Vec<usize>,
     /// Of the pair of neighbours with the least agreement: how many agree, of how many.
     weakest: Option<(u64, u64)>,
+    /// The pairs of probes, the first of the list first, at which it shows which way a connection runs.
+    parted: Vec<[usize; 2]>,
+    /// Whether so many run the other way that one of which it does not show may be one of them.
+    mixed: bool,
 }
 
 impl Order {
-    /// As somebody says who knows.
+    /// As somebody says who knows, and for all connections: none runs the other way.
     #[must_use]
     pub const fn pinned(probes: Vec<usize>) -> Self {
-        Self { probes, weakest: None }
+        Self { probes, weakest: None, parted: Vec::new(), mixed: false }
     }
 
     /// The probes, the nearest to the client first, each by its place in the list of them.
@@ -24,8 +30,27 @@ impl Order {
         &self.probes
     }
 
-    /// Of the connections that tell two neighbours apart, the share that agrees with this order, for the pair of
-    /// neighbours with the least. `None` when it was pinned, or when no connection tells some pair apart.
+    /// The probe of this rank, 0 next to the client, for connections that run this way.
+    #[must_use]
+    pub fn probe(&self, way: Way, rank: usize) -> usize {
+        match way {
+            Way::Along | Way::Unknown => self.probes[rank],
+            Way::Against => self.probes[self.probes.len() - 1 - rank],
+        }
+    }
+
+    /// Whether so many connections run the other way that one of which it does not show may be one of them.
+    pub(super) const fn is_mixed(&self) -> bool {
+        self.mixed
+    }
+
+    /// Whether it shows at these two probes which way a connection runs.
+    pub(super) fn parts(&self, one: usize, two: usize) -> bool {
+        self.parted.contains(&[one.min(two), one.max(two)])
+    }
+
+    /// Of the connections that tell two neighbours apart, the share that agrees with this order, whichever way they run,
+    /// for the pair of neighbours with the least. `None` when it was pinned, or when no connection tells some pair apart.
     #[must_use]
     pub fn sure(&self) -> Option<f64> {
         self.weakest.map(|(agree, of)| agree as f64 / of as f64)
@@ -38,15 +63,12 @@ impl Order {
     }
 }
 
-/// So many probes whose votes contradict each other are put in the best of all orders; of more, in one that moving no one
-/// of them betters.
-const EXACT: usize = 12;
-
 /// What connections say of the order, pair by pair.
 #[derive(Clone, Debug)]
 pub struct Votes {
     /// How many say that the first probe of a pair is nearer to the client than the second.
     nearer: Vec<Vec<u64>>,
+    ballots: Ballots,
     connections: u64,
 }
 
@@ -54,7 +76,7 @@ impl Votes {
     /// None yet, on so many probes.
     #[must_use]
     pub fn new(probes: usize) -> Self {
-        Self { nearer: vec![vec![0; probes]; probes], connections: 0 }
+        Self { nearer: vec![vec![0; probes]; probes], ballots: Ballots::default(), connections: 0 }
     }
 
     /// How many connections have voted.
@@ -69,20 +91,30 @@ impl Votes {
         if connection.both_opened() {
             return;
         }
-        let mut voted = false;
+        let mut ballot = Ballot::default();
         for (place, one) in connection.sights.iter().enumerate() {
             for two in &connection.sights[place + 1..] {
+                let (pair, turned) = ([one.probe, two.probe], [two.probe, one.probe]);
                 let by_server = one.server.exact().zip(two.server.exact()).map(|(a, b)| b.cmp(&a));
                 let by_client = one.client.exact().zip(two.client.exact()).map(|(a, b)| a.cmp(&b));
                 match agreed(by_server, by_client) {
-                    Ordering::Less => self.nearer[one.probe][two.probe] += 1,
-                    Ordering::Greater => self.nearer[two.probe][one.probe] += 1,
-                    Ordering::Equal => continue,
+                    Ordering::Less => ballot.votes.push(pair),
+                    Ordering::Greater => ballot.votes.push(turned),
+                    Ordering::Equal => {}
                 }
-                voted = true;
+                match way::first(one, two)[..] {
+                    [Ordering::Less, Ordering::Less] => ballot.clear.push(pair),
+                    [Ordering::Greater, Ordering::Greater] => ballot.clear.push(turned),
+                    [_, _] => ballot.torn.push(pair),
+                    _ => {}
+                }
             }
         }
-        self.connections += u64::from(voted);
+        for [near, far] in &ballot.votes {
+            self.nearer[*near][*far] += 1;
+        }
+        self.connections += u64::from(!ballot.votes.is_empty());
+        self.ballots.cast(ballot);
     }
 
     /// Of the connections that tell these two apart, the share that says the first is nearer to the client.
@@ -92,106 +124,28 @@ impl Votes {
         (yes + no > 0).then(|| yes as f64 / (yes + no) as f64)
     }
 
-    /// The order with which most votes agree (Kemeny's). Votes that do not contradict each other are all kept, whichever
-    /// pairs they are on; where they tell two probes apart neither by themselves nor by way of others, the list does.
+    /// The order with which most votes agree (Kemeny's), where those of connections that run the other way are turned.
+    /// Votes that do not contradict each other are all kept, whichever pairs they are on; where they tell two probes
+    /// apart neither by themselves nor by way of others, the list does.
     #[must_use]
     pub fn order(&self) -> Order {
-        let ahead = self.ahead();
-        let count = ahead.len();
-        let behind = |probe: usize| ahead[probe].iter().filter(|is| **is).count();
-        // Who is ahead of each other by way of others stands in a circle, which is known by its first.
-        let circle = |probe: usize| (0..count).find(|other| ahead[probe][*other] && ahead[*other][probe]);
-        let mut probes: Vec<usize> = (0..count).collect();
-        // Whoever is ahead of another is ahead of all that this one is ahead of.
-        probes.sort_by_key(|probe| (Reverse(behind(*probe)), circle(*probe)));
-        for circle in probes.chunk_by_mut(|one, two| ahead[*one][*two] && ahead[*two][*one]) {
-            self.settle(circle);
-        }
-        let told = probes.windows(2).map(|pair| {
-            let [yes, no] = [self.nearer[pair[0]][pair[1]], self.nearer[pair[1]][pair[0]]];
-            (yes + no > 0).then_some((yes, yes + no))
-        });
-        let told: Option<Vec<(u64, u64)>> = told.collect();
-        let share = |(agree, of): &(u64, u64)| *agree as f64 / *of as f64;
-        let weakest = told.and_then(|told| {
-            told.into_iter().min_by(|a, b| share(a).total_cmp(&share(b)).then(a.1.cmp(&b.1)))
-        });
-        Order { probes, weakest }
-    }
-
-    /// Who is ahead of whom, by most of the votes on a pair or by way of others; each of itself too.
-    fn ahead(&self) -> Vec<Vec<bool>> {
-        let count = self.nearer.len();
-        let wins = |one: usize, two: usize| one == two || self.nearer[one][two] > self.nearer[two][one];
-        let mut ahead: Vec<Vec<bool>> =
-            (0..count).map(|one| (0..count).map(|two| wins(one, two)).collect()).collect();
-        for by in 0..count {
-            let further = ahead[by].clone();
-            for row in ahead.iter_mut().filter(|row| row[by]) {
-                row.iter_mut().zip(&further).for_each(|(is, further)| *is |= further);
+        let mut line = Kemeny(self.nearer.clone());
+        for (ballot, count) in self.ballots.turned() {
+            for [near, far] in &ballot.votes {
+                line.0[*near][*far] -= count;
+                line.0[*far][*near] += count;
             }
         }
-        ahead
+        let probes = line.order();
+        Order { weakest: line.weakest(&probes), ..self.pinned(probes) }
     }
 
-    /// Puts these in the order with which most votes agree.
-    fn settle(&self, probes: &mut [usize]) {
-        if probes.len() <= EXACT {
-            self.settle_all(probes);
-        } else {
-            while self.settle_one(probes) {}
-        }
-    }
-
-    /// Of all orders, by the best one of each set of probes: whoever is last in it, the others are in the best of theirs.
-    fn settle_all(&self, probes: &mut [usize]) {
-        let given = probes.to_vec();
-        let count = given.len();
-        let of = |set: usize| (0..count).filter(move |place| set >> place & 1 == 1);
-        let mut best = vec![(0u64, 0usize); 1 << count];
-        for set in 1..best.len() {
-            let ends = of(set).map(|last| {
-                let others = set & !(1 << last);
-                let agree: u64 = of(others).map(|other| self.nearer[given[other]][given[last]]).sum();
-                (best[others].0 + agree, last)
-            });
-            best[set] = ends.max().unwrap_or_default();
-        }
-        let mut set = best.len() - 1;
-        for probe in probes.iter_mut().rev() {
-            let last = best[set].1;
-            *probe = given[last];
-            set &= !(1 << last);
-        }
-    }
-
-    /// Moves the first one that stands better elsewhere to where it stands best. Returns whether there was one.
-    fn settle_one(&self, probes: &mut [usize]) -> bool {
-        for from in 0..probes.len() {
-            // What is gained by moving it past its neighbours, one after another, to either side.
-            let gain = |passed: usize, later: bool| {
-                let [one, two] = [probes[from], probes[passed]];
-                let (now, then) = if later { (one, two) } else { (two, one) };
-                self.nearer[then][now] as i64 - self.nearer[now][then] as i64
-            };
-            let sums = |sum: &mut i64, (passed, gain): (usize, i64)| {
-                *sum += gain;
-                Some((*sum, passed))
-            };
-            let later = (from + 1..probes.len()).map(|to| (to, gain(to, true))).scan(0, sums);
-            let sooner = (0..from).rev().map(|to| (to, gain(to, false))).scan(0, sums);
-            if let Some((gained, to)) = later.chain(sooner).max()
-                && gained > 0
-            {
-                if to > from {
-                    probes[from..=to].rotate_left(1);
-                } else {
-                    probes[to..=from].rotate_right(1);
-                }
-                return true;
-            }
-        }
-        false
+    /// The order that somebody says who knows; the votes tell no more than where it shows which way a connection runs, and
+    /// whether they run both ways.
+    #[must_use]
+    pub fn pinned(&self, probes: Vec<usize>) -> Order {
+        let Self { ballots, .. } = self;
+        Order { probes, weakest: None, parted: ballots.parted(), mixed: ballots.are_mixed() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One connection, section by section.
 
-use super::{Connection, Estimate, Order, Sight};
+use super::{Connection, Estimate, Order, Sight, Way};
 use crate::tcp::tracker::TIMEOUT;
 use crate::tcp::{Flag, Half, Quality};
 use crate::unit::Nanos;
@@ -10,14 +10,14 @@ use std::fmt;
 pub const RESOLUTION: Nanos = Nanos::from_micros(1);
 
 /// An inner section is the difference of two spans, each between two stamps that were cut off at [`RESOLUTION`].
-const ROUNDING: Nanos = Nanos(2 * RESOLUTION.0);
+pub(super) const ROUNDING: Nanos = Nanos(2 * RESOLUTION.0);
 
 /// An end of a section.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// Who opened the connections.
     Client,
-    /// The probe of this rank, 0 next to the client.
+    /// The probe of this rank, 0 next to the client, for the way that the connection runs.
     Probe(usize),
     /// Who was asked.
     Server,
@@ -68,9 +68,23 @@ impl fmt::Display for SectionQuality {
     }
 }
 
+/// Which section: its ends, and which way the connections run that tell it. One that runs the other way has another
+/// client, at the other side, and passes the probes the other way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Leg {
+    /// Which way they run.
+    pub way: Way,
+    /// Its end towards the client.
+    pub from: Place,
+    /// Its end towards the server.
+    pub to: Place,
+}
+
 /// What one connection says of one section.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Section {
+    /// Which way the connection runs.
+    pub way: Way,
     /// Its end towards the client.
     pub from: Place,
     /// Its end towards the server.
@@ -88,6 +102,12 @@ pub struct Section {
 }
 
 impl Section {
+    /// Which section it is.
+    #[must_use]
+    pub const fn leg(&self) -> Leg {
+        Leg { way: self.way, from: self.from, to: self.to }
+    }
+
     /// Its round trip, where that is a value and not a bound, be it consistent or not.
     #[must_use]
     pub fn measured(&self) -> Option<Nanos> {
@@ -96,15 +116,13 @@ impl Section {
     }
 }
 
-/// The sections that a connection tells, from client to server. Where a probe did not see it, or saw neither half, one
-/// section spans both that the probe would have parted.
+/// The sections that a connection tells, from its client to its server, whichever way it runs. Where a probe did not see
+/// it, or saw neither half, one section spans both that the probe would have parted.
 #[must_use]
 pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
-    let seen: Vec<(Place, &Sight)> = order
-        .probes()
-        .iter()
-        .enumerate()
-        .filter_map(|(rank, probe)| Some((Place::Probe(rank), connection.by(*probe)?)))
+    let way = Way::of(connection, order);
+    let seen: Vec<(Place, &Sight)> = (0..order.probes().len())
+        .filter_map(|rank| Some((Place::Probe(rank), connection.by(order.probe(way, rank))?)))
         .collect();
     let tells = |sight: &Sight| sight.server != Half::Unknown || client_half(sight) != Half::Unknown;
     let (telling, silent): (Vec<_>, Vec<_>) = seen.into_iter().partition(|(_, sight)| tells(sight));
@@ -115,15 +133,16 @@ pub fn split(connection: &Connection, order: &Order) -> Vec<Section> {
     if connection.both_opened() {
         let places = [Place::Client].into_iter().chain(seen.iter().map(|(place, _)| *place));
         let places: Vec<Place> = places.chain([Place::Server]).collect();
-        return places.windows(2).map(|pair| unsided(pair[0], pair[1])).collect();
+        return places.windows(2).map(|pair| unsided(Leg { way, from: pair[0], to: pair[1] })).collect();
     }
+    let leg = |from, to| Leg { way, from, to };
     let mut sections =
-        vec![outer(Place::Client, *first, Estimate::whole(client_half(nearest)), nearest, false)];
+        vec![outer(leg(Place::Client, *first), Estimate::whole(client_half(nearest)), nearest, false)];
     for pair in seen.windows(2) {
         let ((from, one), (to, two)) = (pair[0], pair[1]);
-        sections.push(inner(from, to, one, two));
+        sections.push(inner(leg(from, to), one, two));
     }
-    sections.push(outer(*last, Place::Server, Estimate::whole(farthest.server), farthest, true));
+    sections.push(outer(leg(*last, Place::Server), Estimate::whole(farthest.server), farthest, true));
     sections
 }
 
@@ -144,7 +163,7 @@ fn saw_the_same(one: &Sight, two: &Sight) -> bool {
 
 /// A probe that misses segments may count as many as another, and other ones. Then what it heard the client do was for
 /// another SYN/ACK than it heard, a time-out after that one, or one of the two heard nothing of it.
-fn server_side(one: &Sight, two: &Sight) -> Estimate {
+pub(super) fn server_side(one: &Sight, two: &Sight) -> Estimate {
     // One SYN has one first answer; its repetition comes late enough to be told from it.
     let is_once = |sight: &Sight| !sight.flags.has(Flag::SynRepeated);
     let is_late = |sight: &Sight| matches!(client_half(sight), Half::AtMost(bound) if bound >= TIMEOUT);
@@ -164,14 +183,15 @@ fn is_followed(sight: &Sight) -> bool {
     client_half(sight) != Half::Unknown || sight.quality == Quality::Ambiguous
 }
 
-fn client_side(one: &Sight, two: &Sight) -> Estimate {
+pub(super) fn client_side(one: &Sight, two: &Sight) -> Estimate {
     let (longer, shorter) = (client_half(two), client_half(one));
     if saw_the_same(one, two) { Estimate::between(longer, shorter) } else { Estimate::Unknown }
 }
 
 /// Each probe takes for the client whose SYN passed it first: what is the client's half of one is the server's of another.
-fn unsided(from: Place, to: Place) -> Section {
+fn unsided(Leg { way, from, to }: Leg) -> Section {
     Section {
+        way,
         from,
         to,
         rtt: None,
@@ -182,7 +202,7 @@ fn unsided(from: Place, to: Place) -> Section {
     }
 }
 
-fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bool) -> Section {
+fn outer(Leg { way, from, to }: Leg, whole: Estimate, sight: &Sight, server_side: bool) -> Section {
     let (rtt, quality) = match whole {
         Estimate::Exact(time) if time < Nanos(-RESOLUTION.0) => (Some(time), SectionQuality::Inconsistent),
         Estimate::Exact(time) => (Some(time), SectionQuality::Exact),
@@ -192,10 +212,10 @@ fn outer(from: Place, to: Place, whole: Estimate, sight: &Sight, server_side: bo
     };
     let (server_side, client_side) =
         if server_side { (whole, Estimate::Unknown) } else { (Estimate::Unknown, whole) };
-    Section { from, to, rtt, server_side, client_side, consistency: None, quality }
+    Section { way, from, to, rtt, server_side, client_side, consistency: None, quality }
 }
 
-fn inner(from: Place, to: Place, one: &Sight, two: &Sight) -> Section {
+fn inner(Leg { way, from, to }: Leg, one: &Sight, two: &Sight) -> Section {
     let (server_side, client_side) = (server_side(one, two), client_side(one, two));
     let negative = |time: Nanos| time < Nanos(-ROUNDING.0);
     let (rtt, quality) = match (server_side, client_side) {
@@ -216,7 +236,7 @@ fn inner(from: Place, to: Place, one: &Sight, two: &Sight) -> Section {
         (Estimate::Unknown, Estimate::Unknown) => (None, withheld(&[one, two])),
     };
     let consistency = server_side.exact().zip(client_side.exact()).map(|(a, b)| a - b);
-    Section { from, to, rtt, server_side, client_side, consistency, quality }
+    Section { way, from, to, rtt, server_side, client_side, consistency, quality }
 }
 
 /// A round trip cannot be shorter than nothing: an upper bound below that contradicts itself.

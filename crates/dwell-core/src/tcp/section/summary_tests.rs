@@ -1,4 +1,4 @@
-use super::super::{Estimate, Place, Section, SectionQuality};
+use super::super::{Estimate, Place, Section, SectionQuality, Way};
 use super::Summary;
 use crate::unit::Nanos;
 
@@ -6,6 +6,7 @@ use crate::unit::Nanos;
 fn values_below_zero_are_in_the_percentiles_and_bounds_are_not() {
     let mut summary = Summary::default();
     let section = |ns: i64, quality| Section {
+        way: Way::Along,
         from: Place::Client,
         to: Place::Probe(0),
         rtt: Some(Nanos(ns)),

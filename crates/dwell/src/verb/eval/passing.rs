@@ -6,7 +6,7 @@ use super::place::Place;
 use super::rows::{Origin, Row};
 use anyhow::{Result, bail};
 use dwell_core::stats::quantile::median;
-use dwell_core::tcp::section::{Place as End, Summary, split};
+use dwell_core::tcp::section::{Place as End, Summary, Way, split};
 use dwell_core::{Effort, Finding, Nanos, Quantity, Unit, Vantage};
 use dwell_sim::passing::{HalfTally, Judge, LABELS, Population, Reading, Told};
 use serde::Deserialize;
@@ -169,6 +169,7 @@ fn lengths(population: &Population, reading: &Reading, note: Note<'_>) {
     let (mut told, mut true_ones) = (vec![Summary::default(); inner], vec![Vec::new(); inner]);
     for section in reading.connections.iter().flat_map(|connection| split(connection, &reading.order)) {
         if let (End::Probe(from), End::Probe(to)) = (section.from, section.to)
+            && section.way == Way::Along
             && to == from + 1
         {
             told[from].add(&section);

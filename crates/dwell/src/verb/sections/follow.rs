@@ -321,6 +321,12 @@ mod tests {
         let alone = std::slice::from_ref;
         assert_eq!(told(&[&both, &both, alone(&outside), &[]]), [vec![1], vec![], vec![], vec![]]);
         assert_eq!(told(&[alone(&outside), &both, alone(&inside), &[]]), [vec![2], vec![], vec![], vec![]]);
+        // Both ends are rewritten: as a whole it is called as neither part is.
+        let mut outside = connection(2, &[1]);
+        outside.ends.server.port = 8_443;
+        let both = [inside.clone(), outside.clone()];
+        assert_eq!(told(&[&both, alone(&inside), &both, alone(&outside)]), [vec![1], vec![], vec![], vec![]]);
+        assert_eq!(told(&[alone(&outside), &both, &[]]), [vec![2], vec![], vec![]]);
         // Others with the same numbers, which nothing joins.
         let again = connection(3, &[0]);
         let all = [inside.clone(), outside, again];

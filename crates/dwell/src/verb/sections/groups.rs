@@ -5,7 +5,7 @@ use super::outcome::network;
 use super::times::Times;
 use crate::networks::{Networks, OTHER};
 use dwell_core::tcp::Prefix;
-use dwell_core::tcp::section::{Connection, Place, Section};
+use dwell_core::tcp::section::{Connection, Leg, Section};
 use dwell_store::warehouse::Minute;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -43,16 +43,13 @@ pub(super) struct Group {
     pub(super) times: Times,
 }
 
-/// The two places that a section lies between.
-type Ends = (Place, Place);
-
 /// All groups.
 pub(super) struct Groups {
     by: By,
     networks: Networks,
     /// The minutes up to this one are told together, if there are any such.
     earlier_until: Option<Minute>,
-    groups: BTreeMap<Name, BTreeMap<Ends, Group>>,
+    groups: BTreeMap<Name, BTreeMap<Leg, Group>>,
 }
 
 impl Groups {
@@ -71,7 +68,7 @@ impl Groups {
     /// One more section of a connection.
     pub(super) fn add(&mut self, connection: &Connection, section: &Section) {
         let name = self.name(connection, section);
-        let group = self.groups.entry(name).or_default().entry((section.from, section.to)).or_default();
+        let group = self.groups.entry(name).or_default().entry(section.leg()).or_default();
         group.connections += 1;
         if let Some(time) = section.measured() {
             group.times.add(time);
@@ -103,8 +100,8 @@ impl Groups {
         let gone = first.and_then(|minute| self.groups.remove(&Name::Minute(minute)));
         self.earlier_until = first.or(self.earlier_until);
         let earlier = self.groups.entry(Name::Earlier).or_default();
-        for (ends, group) in gone.into_iter().flatten() {
-            let all = earlier.entry(ends).or_default();
+        for (leg, group) in gone.into_iter().flatten() {
+            let all = earlier.entry(leg).or_default();
             all.connections += group.connections;
             all.times.merge(group.times);
         }
@@ -112,15 +109,15 @@ impl Groups {
 
     /// Section by section, and of each the minutes one after the other, or the networks with the most connections first and
     /// the others last.
-    pub(super) fn rows(&self) -> Vec<(Name, Ends, &Group)> {
+    pub(super) fn rows(&self) -> Vec<(Name, Leg, &Group)> {
         let sections = self
             .groups
             .iter()
-            .flat_map(|(name, sections)| sections.iter().map(|(ends, group)| (*name, *ends, group)));
+            .flat_map(|(name, sections)| sections.iter().map(|(leg, group)| (*name, *leg, group)));
         let mut rows: Vec<_> = sections.collect();
-        rows.sort_by_key(|(name, ends, group)| {
+        rows.sort_by_key(|(name, leg, group)| {
             let most = if let Name::Network(_) = name { group.connections } else { 0 };
-            (*ends, *name == Name::Other, Reverse(most), *name)
+            (*leg, *name == Name::Other, Reverse(most), *name)
         });
         rows
     }

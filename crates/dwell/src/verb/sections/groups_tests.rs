@@ -1,6 +1,6 @@
 use super::*;
 use dwell_core::Nanos;
-use dwell_core::tcp::section::{Ends, Order, Sight, split};
+use dwell_core::tcp::section::{Ends, Order, Place, Sight, split};
 use dwell_core::tcp::{Endpoint, Flags, Half, MOST_PREFIXES, Quality};
 use std::net::Ipv4Addr;
 
@@ -19,7 +19,7 @@ fn hear(groups: &mut Groups, client: u32, minute: i32) {
 
 /// The rows of the clients' section.
 fn of_clients(groups: &Groups) -> Vec<(String, u64, u64)> {
-    let rows = groups.rows().into_iter().filter(|(_, (from, _), _)| *from == Place::Client);
+    let rows = groups.rows().into_iter().filter(|(_, leg, _)| leg.from == Place::Client);
     rows.map(|(name, _, group)| (name.to_string(), group.connections, group.times.count())).collect()
 }
 

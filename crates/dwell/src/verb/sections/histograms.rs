@@ -3,15 +3,17 @@
 use crate::prometheus::{Label, Scraped, Shown, Spans};
 use anyhow::Result;
 use dwell_core::Nanos;
+use dwell_core::tcp::section::Way;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::registry::Registry;
 use std::net::IpAddr;
 
-/// Which section a round trip is of, and which network its end, as with `--by prefix`.
+/// Which section a round trip is of, which way its connection runs, and which network its end, as with `--by prefix`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Stretch {
     from: Label,
     to: Label,
+    way: Label,
     network: String,
 }
 
@@ -32,8 +34,8 @@ impl Histograms {
 
     /// One more of the section between these two. Of a sum nothing is taken away: two clocks' mistakes, which make a short one negative,
     /// count as nothing.
-    pub(super) fn add(&mut self, [from, to]: [&str; 2], network: IpAddr, time: Nanos) {
-        let of = |network| Stretch { from: from.into(), to: to.into(), network };
+    pub(super) fn add(&mut self, [from, to]: [&str; 2], way: Way, network: IpAddr, time: Nanos) {
+        let of = |network| Stretch { from: from.into(), to: to.into(), way: way.name().into(), network };
         self.spans.add(network, time.max(Nanos::ZERO), of);
     }
 

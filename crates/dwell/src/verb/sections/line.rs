@@ -26,6 +26,8 @@ pub(super) struct Line {
     consistency_ns: Option<i64>,
     quality: &'static str,
     nat: bool,
+    /// Along the probes' order, or against it, or unknown.
+    way: &'static str,
 }
 
 impl Line {
@@ -60,6 +62,7 @@ impl Line {
             consistency_ns: section.consistency.map(|time| time.0),
             quality: section.quality.name(),
             nat: flags.has(Flag::Nat),
+            way: section.way.name(),
         }
     }
 }
@@ -82,6 +85,7 @@ pub(super) const SCHEMA: &str = "message section {
   optional int64 consistency_ns;
   required binary quality (STRING);
   required boolean nat;
+  required binary way (STRING);
 }";
 
 pub(super) fn write(rows: &[Line], group: &mut Group<'_>) -> Result<()> {
@@ -103,5 +107,6 @@ pub(super) fn write(rows: &[Line], group: &mut Group<'_>) -> Result<()> {
     group.optional(rows().map(|row| row.rtt_client_side_ns))?;
     group.optional(rows().map(|row| row.consistency_ns))?;
     group.text(rows().map(|row| row.quality.to_owned()))?;
-    group.truth(rows().map(|row| row.nat))
+    group.truth(rows().map(|row| row.nat))?;
+    group.text(rows().map(|row| row.way.to_owned()))
 }

@@ -3,7 +3,7 @@
 
 use super::histograms::Histograms;
 use super::line::{self, Line};
-use super::outcome::{name, network};
+use super::outcome::{names, network};
 use crate::columns::Columns;
 use crate::prometheus::Scraped;
 use crate::screen::{NO_OUTPUT, is_taken};
@@ -48,9 +48,9 @@ impl Lines {
         probes: &[String],
         order: &Order,
     ) -> Result<()> {
-        let [from, to] = [section.from, section.to].map(|place| name(place, probes, order));
+        let [from, to] = names(section.leg(), probes, order);
         if let (Some(histograms), Some(time)) = (&mut self.histograms, section.measured()) {
-            histograms.add([from, to], network(connection, section), time);
+            histograms.add([from, to], section.way, network(connection, section), time);
         }
         if self.json.is_none() && self.csv.is_none() && self.parquet.is_none() {
             return Ok(());

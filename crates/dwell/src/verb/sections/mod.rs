@@ -30,7 +30,8 @@ use std::path::PathBuf;
 /// Several probes on a path see the same handshakes. What the one sees less of the round trip than its neighbour is
 /// the section between them: no clocks are compared. Of each inner section there are two estimates that know nothing of
 /// each other, one from the halves towards the server, one from those towards the client; their difference says how
-/// far to trust them. The order of the probes is told by the connections themselves.
+/// far to trust them. The order of the probes is told by the connections themselves; those that were opened from the other
+/// side stand apart.
 ///
 /// Give captures, each of one place, or a warehouse that probes ship to. The user and the password of ClickHouse are
 /// read from DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD, or from ~/.config/dwell/clickhouse.toml.

@@ -9,8 +9,8 @@ use anyhow::Result;
 use dwell_core::inside::grouped;
 use dwell_core::tcp::Flag;
 use dwell_core::tcp::section::{
-    Blame, Connection, Course, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality, Summary,
-    Votes, split,
+    Blame, Connection, Course, Leg, NatCounts, NatJoin, NoBlame, Order, Place, Section, SectionQuality,
+    Summary, Votes, Way, split,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
     votes: Votes,
     connections: u64,
     nat: NatCounts,
-    pub(super) sections: BTreeMap<(Place, Place), (Summary, Course)>,
+    pub(super) sections: BTreeMap<Leg, (Summary, Course)>,
     pub(super) groups: Option<Groups>,
 }
 
@@ -96,11 +96,9 @@ impl Outcome {
         self.sections.values().map(|(summary, _)| summary.rtt.count()).sum()
     }
 
-    /// Learns in which order the probes stand, and how many connections say so; `None` where somebody has said it.
+    /// Learns in which order the probes stand, and how many connections say so; `None` where somebody has said it: then no
+    /// more is learned than where it shows which way a connection runs.
     pub(super) fn learn_order(&mut self, source: &mut Source) -> Result<Option<u64>> {
-        if self.pinned {
-            return Ok(None);
-        }
         self.votes = Votes::new(self.probes.len());
         let mut join = NatJoin::new(self.probes.len());
         let (in_time, votes) = (source.is_in_time(), &mut self.votes);
@@ -113,8 +111,9 @@ impl Outcome {
             if votes.connections() < ENOUGH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
         join.finish(&mut |connection| votes.hear(&connection));
-        self.order = votes.order();
-        Ok(Some(votes.connections()))
+        let count = self.probes.len();
+        self.order = if self.pinned { votes.pinned((0..count).collect()) } else { votes.order() };
+        Ok((!self.pinned).then(|| votes.connections()))
     }
 
     /// Hears all connections.
@@ -129,7 +128,7 @@ impl Outcome {
         lines: &mut Lines,
         choice: &mut dyn Choice,
     ) -> Result<()> {
-        let mut join = NatJoin::new(self.probes.len());
+        let mut join = NatJoin::in_order(self.order.clone());
         let in_time = source.is_in_time();
         let mut written = Ok(());
         let mut hear = |connection: Connection, choice: &mut dyn Choice| {
@@ -164,7 +163,7 @@ impl Outcome {
         self.connections += 1;
         self.nat.joined += u64::from(is_nat(connection));
         for section in split(connection, &self.order) {
-            let (summary, course) = self.sections.entry((section.from, section.to)).or_default();
+            let (summary, course) = self.sections.entry(section.leg()).or_default();
             summary.add(&section);
             if let Some(time) = section.measured() {
                 course.add(connection.first_at, time);
@@ -177,28 +176,36 @@ impl Outcome {
         Ok(())
     }
 
-    /// A place's name.
-    pub(super) fn name(&self, place: Place) -> &str {
-        name(place, &self.probes, &self.order)
+    /// A section's name.
+    pub(super) fn name(&self, leg: Leg) -> String {
+        let [from, to] = names(leg, &self.probes, &self.order);
+        format!("{from} to {to}")
     }
 
-    /// The sections that part the whole path, from the client to the server.
-    pub(super) fn path(&self) -> Vec<(Place, Place)> {
+    /// The sections that part the whole path, from the client to the server, for connections that run this way.
+    pub(super) fn path(&self, way: Way) -> Vec<Leg> {
         let last = self.probes.len() - 1;
         let inner = (0..last).map(|rank| (Place::Probe(rank), Place::Probe(rank + 1)));
         std::iter::once((Place::Client, Place::Probe(0)))
             .chain(inner)
             .chain([(Place::Probe(last), Place::Server)])
+            .map(|(from, to)| Leg { way, from, to })
             .collect()
     }
 
-    /// Which of them is to blame, and if none is, why.
+    /// How many connections run this way.
+    pub(super) fn running(&self, way: Way) -> u64 {
+        let from_client = self.sections.iter().filter(|(leg, _)| leg.way == way && leg.from == Place::Client);
+        from_client.map(|(_, (summary, _))| summary.connections()).sum()
+    }
+
+    /// Which section is to blame for what connections take that run along the order, and if none is, why.
     pub(super) fn blame(&self) -> Result<Blame, NoBlame> {
         let none = (Summary::default(), Course::default());
-        let path = self.path();
+        let path = self.path(Way::Along);
         let known: Vec<(&Summary, &Course)> = path
             .iter()
-            .map(|ends| self.sections.get(ends).unwrap_or(&none))
+            .map(|leg| self.sections.get(leg).unwrap_or(&none))
             .map(|(summary, course)| (summary, course))
             .collect();
         Blame::among(&known)
@@ -229,6 +236,16 @@ impl Outcome {
             counted(self.connections, "connection"),
             grouped(self.nat.joined)
         ));
+        let against = self.running(Way::Against);
+        if against > 0 {
+            let run = if against == 1 { "runs" } else { "run" };
+            let told = counted(against, "connection");
+            line(format!("{told} {run} the other way, from the server's side of that order"));
+        }
+        let unknown = self.running(Way::Unknown);
+        if unknown > 0 {
+            line(format!("it does not show which way {} went", counted(unknown, "connection")));
+        }
         if self.nat.refused > 0 {
             line(format!(
                 "such a match was refused {}: one place saw the same numbers more than once",
@@ -274,11 +291,11 @@ pub(super) const fn network(connection: &Connection, section: &Section) -> IpAdd
     }
 }
 
-/// A place's name, in this order of these probes.
-pub(super) fn name<'a>(place: Place, probes: &'a [String], order: &Order) -> &'a str {
-    match place {
+/// The names of a section's ends, in this order of these probes.
+pub(super) fn names<'a>(leg: Leg, probes: &'a [String], order: &Order) -> [&'a str; 2] {
+    [leg.from, leg.to].map(|place| match place {
         Place::Client => "client",
         Place::Server => "server",
-        Place::Probe(rank) => &probes[order.probes()[rank]],
-    }
+        Place::Probe(rank) => &probes[order.probe(leg.way, rank)],
+    })
 }

@@ -4,18 +4,25 @@ use super::outcome::Outcome;
 use crate::picture::Panel;
 use crate::waterfall::{Bar, Bars, Extent};
 use dwell_core::inside::Differences;
+use dwell_core::tcp::section::Way;
 
-/// The waterfall; bars reach to the median, their whiskers from the quarter to three quarters.
+/// The waterfall, and another one of connections that run the other way; bars reach to the median, their whiskers from the
+/// quarter to three quarters.
 pub(super) fn panels(outcome: &Outcome) -> Vec<Box<dyn Panel>> {
+    let along = bars(outcome, Way::Along, "Round trip, medians with quartiles");
+    let against = (outcome.running(Way::Against) > 0)
+        .then(|| bars(outcome, Way::Against, "The other way: round trip, medians with quartiles"));
+    std::iter::once(along).chain(against).map(|bars| -> Box<dyn Panel> { Box::new(bars) }).collect()
+}
+
+fn bars(outcome: &Outcome, way: Way, axis: &'static str) -> Bars {
     let mut start = 0.0;
     let bars: Vec<Bar> = outcome
-        .path()
+        .path(way)
         .into_iter()
-        .map(|(from, to)| {
-            let name = format!("{} to {}", outcome.name(from), outcome.name(to));
-            let extent =
-                outcome.sections.get(&(from, to)).map_or(Extent::Unknown, |(summary, _)| of(&summary.rtt));
-            let bar = Bar { name, start, extent };
+        .map(|leg| {
+            let extent = outcome.sections.get(&leg).map_or(Extent::Unknown, |(summary, _)| of(&summary.rtt));
+            let bar = Bar { name: outcome.name(leg), start, extent };
             start += extent.length();
             bar
         })
@@ -27,7 +34,7 @@ pub(super) fn panels(outcome: &Outcome) -> Vec<Box<dyn Panel>> {
         start: 0.0,
         extent: if known { whole } else { Extent::AtLeast(start) },
     };
-    vec![Box::new(Bars { bars, whole, axis: "Round trip, medians with quartiles" })]
+    Bars { bars, whole, axis }
 }
 
 fn of(times: &Differences) -> Extent {

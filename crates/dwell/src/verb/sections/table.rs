@@ -6,7 +6,7 @@ use crate::screen::paint;
 use crate::table::Table;
 use dwell_core::Nanos;
 use dwell_core::inside::grouped;
-use dwell_core::tcp::section::{NoBlame, Place, Reach, SectionQuality};
+use dwell_core::tcp::section::{Leg, NoBlame, Place, Reach, SectionQuality, Way};
 use std::fmt::Write as _;
 
 /// A terminal of 80 columns has room for them, also behind a network: what the two estimates say stands in a table of its own.
@@ -16,26 +16,38 @@ const SHARES: [f64; 3] = [0.5, 0.95, 0.99];
 const ESTIMATES: [&str; 4] = ["medians of", "server side", "client side", "difference"];
 
 impl Outcome {
-    /// The table, the groups below it, and the sentence.
+    /// The table and the groups below it, those of connections that run the other way, or nobody knows which, under
+    /// headings of their own, and the sentence.
     pub(super) fn text(&self, colour: bool) -> String {
+        let mut text = self.tables(Way::Along);
+        for (way, heading) in [(Way::Against, "the other way"), (Way::Unknown, "one way or the other")] {
+            if self.running(way) > 0 {
+                let _ = write!(text, "{heading}:\n{}", self.tables(way));
+            }
+        }
+        let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
+        text
+    }
+
+    fn tables(&self, way: Way) -> String {
+        let sections = || self.sections.iter().filter(|(leg, _)| leg.way == way);
         let mut rows = Table::new(&HEADS);
-        for ((from, to), (summary, _)) in &self.sections {
+        for (leg, (summary, _)) in sections() {
             let shares = SHARES.map(|share| summary.rtt.quantile(share));
-            rows.add_row(self.row((*from, *to), [summary.connections(), summary.rtt.count()], shares));
+            rows.add_row(self.row(*leg, [summary.connections(), summary.rtt.count()], shares));
         }
         let mut text = format!("{}\n", rows.text());
         let mut rows = Table::new(&ESTIMATES);
-        for ((from, to), (summary, _)) in self.sections.iter().filter(|((from, to), _)| is_inner(*from, *to))
-        {
+        for (leg, (summary, _)) in sections().filter(|(leg, _)| is_inner(**leg)) {
             let sides = [&summary.server_side, &summary.client_side, &summary.consistency];
             rows.add_row(
-                std::iter::once(self.section(*from, *to)).chain(sides.map(|times| told(times.quantile(0.5)))),
+                std::iter::once(self.name(*leg)).chain(sides.map(|times| told(times.quantile(0.5)))),
             );
         }
         if !rows.is_empty() {
             let _ = writeln!(text, "{}", rows.text());
         }
-        for ((from, to), (summary, _)) in &self.sections {
+        for (leg, (summary, _)) in sections() {
             let others: Vec<String> = summary
                 .qualities
                 .iter()
@@ -43,46 +55,38 @@ impl Outcome {
                 .map(|(quality, count)| format!("{} {quality}", grouped(*count)))
                 .collect();
             if !others.is_empty() {
-                let _ = writeln!(text, "{} to {}: {}", self.name(*from), self.name(*to), others.join(", "));
+                let _ = writeln!(text, "{}: {}", self.name(*leg), others.join(", "));
             }
         }
         if let Some(groups) = &self.groups {
             let heads: Vec<&str> = std::iter::once(groups.head()).chain(HEADS).collect();
             let mut rows = Table::new(&heads);
-            for (name, ends, group) in groups.rows() {
+            for (name, leg, group) in groups.rows().into_iter().filter(|(_, leg, _)| leg.way == way) {
                 let counts = [group.connections, group.times.count()];
-                let row = self.row(ends, counts, group.times.quantiles(SHARES));
+                let row = self.row(leg, counts, group.times.quantiles(SHARES));
                 rows.add_row(std::iter::once(name.to_string()).chain(row));
             }
             if !rows.is_empty() {
                 let _ = writeln!(text, "{}", rows.text());
             }
         }
-        let _ = writeln!(text, "{}", paint(&self.headline(), 1, colour));
         text
-    }
-
-    fn section(&self, from: Place, to: Place) -> String {
-        format!("{} to {}", self.name(from), self.name(to))
     }
 
     fn row(
         &self,
-        (from, to): (Place, Place),
+        leg: Leg,
         counts: [u64; 2],
         quantiles: [Option<Nanos>; SHARES.len()],
     ) -> impl Iterator<Item = String> {
         let counts = counts.map(grouped).into_iter();
-        std::iter::once(self.section(from, to)).chain(counts).chain(quantiles.map(told))
+        std::iter::once(self.name(leg)).chain(counts).chain(quantiles.map(told))
     }
 
     /// Which section is to blame, with the figures that say so; or why none is.
     pub(super) fn headline(&self) -> String {
-        let path = self.path();
-        let name = |section: usize| {
-            let (from, to) = path[section];
-            format!("{} to {}", self.name(from), self.name(to))
-        };
+        let path = self.path(Way::Along);
+        let name = |section: usize| self.name(path[section]);
         let blame = match self.blame() {
             Ok(blame) => blame,
             Err(why) => return format!("No section stands out: {}", why_none(why, name)),
@@ -105,8 +109,8 @@ impl Outcome {
 }
 
 /// Between two probes: the sections at the ends have one estimate.
-fn is_inner(from: Place, to: Place) -> bool {
-    from != Place::Client && to != Place::Server
+fn is_inner(leg: Leg) -> bool {
+    leg.from != Place::Client && leg.to != Place::Server
 }
 
 fn told(time: Option<Nanos>) -> String {
