@@ -63,6 +63,10 @@ impl Store for Memory {
         Ok(BTreeSet::new())
     }
 
+    fn newest(&mut self, _: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        Ok(BTreeMap::new())
+    }
+
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
         Ok(BTreeMap::new())
     }

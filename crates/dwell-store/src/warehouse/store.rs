@@ -1,6 +1,7 @@
 //! What a warehouse does, wherever it keeps.
 
 use super::{Batch, Day, Minute, Span, WarehouseError};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -32,6 +33,13 @@ pub trait Store: Send {
     /// # Errors
     /// When the warehouse cannot be read.
     fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError>;
+
+    /// When the newest record of each probe begins, by its name and its own clock, of those that came last under each day which may
+    /// belong to a span: little is looked at, whatever is kept. A probe may be missing that sent little beside the others.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError>;
 
     /// What each probe told of what it sent, by its name. It looks at all batches.
     ///

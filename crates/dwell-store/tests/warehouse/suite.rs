@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 16] = [
+pub(crate) const CASES: [(&str, Case); 17] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
@@ -25,6 +25,7 @@ pub(crate) const CASES: [(&str, Case); 16] = [
     ("spans hold what is first seen in them", spans),
     ("what comes late is found where it belongs", late),
     ("probes are told that have sent something of a time", senders),
+    ("of each probe the newest record is told", newest),
     ("days can be dropped", days),
     ("what is given up is told", given_up),
     ("what the kernel dropped is told", dropped),
@@ -297,6 +298,27 @@ fn senders(store: &mut dyn Store) {
     assert_eq!(told(store, Span::ALL), PROBES);
     assert_eq!(told(store, Span { from: NOON, until: NOON + Nanos(1) }), ["alpha", "beta-1"]);
     assert_eq!(told(store, Span { from: NOON + month, until: Nanos::MAX }), ["gamma.x"]);
+}
+
+fn newest(store: &mut dyn Store) {
+    let (second, month) = (Nanos::from_secs(1), Nanos::from_secs(30 * 86_400));
+    assert!(store.newest(Span::ALL).expect("none").is_empty());
+    let of = |from: u32, at: Nanos| -> Vec<Handshake> {
+        (from..from + 300).map(|n| handshake(n, at + Nanos(second.0 * i64::from(n % 300)), 5, 6)).collect()
+    };
+    store.keep(&batch("alpha", 1, of(0, NOON))).expect("kept");
+    store.keep(&batch("beta-1", 1, of(0, NOON - Nanos(second.0 * 500)))).expect("kept");
+    // What came late is not newer.
+    store.keep(&batch("alpha", 2, of(300, NOON - Nanos(second.0 * 900)))).expect("kept");
+    store.keep(&batch("gamma.x", 1, of(600, NOON - month))).expect("kept");
+    let told = |store: &mut dyn Store, span| -> Vec<(String, i64)> {
+        let newest = store.newest(span).expect("told").into_iter();
+        newest.map(|(probe, at)| (probe, (at - NOON).0 / second.0)).collect()
+    };
+    let two = [("alpha".to_owned(), 299), ("beta-1".to_owned(), -201)];
+    assert_eq!(told(store, Span { from: NOON, until: Nanos::MAX }), two);
+    assert_eq!(told(store, Span::ALL)[..2], two);
+    assert_eq!(told(store, Span::ALL)[2], ("gamma.x".to_owned(), 299 - month.0 / second.0));
 }
 
 fn days(store: &mut dyn Store) {

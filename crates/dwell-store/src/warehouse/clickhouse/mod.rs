@@ -13,6 +13,7 @@ use super::join::{Asked, EACH, Row, See};
 use super::parts::{self, Work};
 use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use schema::{BATCHES, HANDSHAKES};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,6 +156,19 @@ impl Store for ClickHouse {
             probes.insert(probe);
         }
         Ok(probes)
+    }
+
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        let days = around(span);
+        let mut rows =
+            self.ask(&format!("SELECT probe, max(first_at) FROM {HANDSHAKES} WHERE {days} GROUP BY probe"))?;
+        let mut newest = BTreeMap::new();
+        while let Some(probe) = rows.text()? {
+            // Each shard tells of its own.
+            let at = Nanos(rows.next_number()?);
+            newest.entry(probe).and_modify(|newest: &mut Nanos| *newest = at.max(*newest)).or_insert(at);
+        }
+        Ok(newest)
     }
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {

@@ -4,6 +4,7 @@ use super::still::{self, Still};
 use crate::warehouse::batch::Admitted;
 use crate::warehouse::row::Row;
 use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, WarehouseError};
+use dwell_core::Nanos;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,6 +18,9 @@ pub(super) const PARTS: u64 = 64;
 
 /// Says that a file is ours: "dwel".
 const APPLICATION: i64 = 0x6477_656c;
+
+/// So many rows of each table are looked at for the newest records: they lie in the order in which they came.
+const LAST: u32 = 128;
 
 /// A writer waits so long for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -132,6 +136,26 @@ impl DayFile {
             name = one;
         }
         self.true_to_now()
+    }
+
+    /// Adds when the newest record of each probe begins, of those that came last.
+    pub(super) fn newest(&self, newest: &mut BTreeMap<String, Nanos>) -> Result<(), WarehouseError> {
+        let read = self.read_newest(newest).map_err(|error| told(&self.file, "read it", error));
+        self.true_to_now().and(read)
+    }
+
+    fn read_newest(&self, newest: &mut BTreeMap<String, Nanos>) -> rusqlite::Result<()> {
+        for part in 0..PARTS {
+            let text =
+                format!("SELECT probe, first_at FROM {} ORDER BY rowid DESC LIMIT {LAST}", table(part));
+            let mut last = self.connection.prepare(&text)?;
+            let mut rows = last.query([])?;
+            while let Some(row) = rows.next()? {
+                let at = Nanos(row.get(1)?);
+                newest.entry(row.get(0)?).and_modify(|newest| *newest = at.max(*newest)).or_insert(at);
+            }
+        }
+        Ok(())
     }
 
     /// Adds what each probe sent.

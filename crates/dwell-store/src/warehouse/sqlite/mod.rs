@@ -6,6 +6,7 @@ mod still;
 mod zones;
 
 use super::{Account, Batch, Day, Span, Store, WarehouseError};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use file::{DayFile, failed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +57,13 @@ impl Sqlite {
     fn file(&self, day: Day) -> PathBuf {
         self.folder.join(format!("{day}{SUFFIX}"))
     }
+
+    /// The files of the days that may hold something of a span.
+    fn around(&mut self, span: Span) -> Result<Vec<DayFile>, WarehouseError> {
+        let (first, last) = Day::around(span);
+        let days = self.days()?.into_iter().filter(|day| (first..=last).contains(day));
+        days.filter_map(|day| DayFile::open(&self.file(day)).transpose()).collect()
+    }
 }
 
 impl Store for Sqlite {
@@ -96,14 +104,15 @@ impl Store for Sqlite {
     }
 
     fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        let (first, last) = Day::around(span);
         let mut probes = BTreeSet::new();
-        for day in self.days()?.into_iter().filter(|day| (first..=last).contains(day)) {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.probes(&mut probes)?;
-            }
-        }
+        self.around(span)?.iter().try_for_each(|file| file.probes(&mut probes))?;
         Ok(probes)
+    }
+
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        let mut newest = BTreeMap::new();
+        self.around(span)?.iter().try_for_each(|file| file.newest(&mut newest))?;
+        Ok(newest)
     }
 
     fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {

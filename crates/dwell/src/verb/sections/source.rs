@@ -1,5 +1,6 @@
 //! Where connections come from.
 
+use super::clocks::{Behind, nothing_within};
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use anyhow::{Result, anyhow, bail};
@@ -27,8 +28,17 @@ pub(super) struct Source {
 }
 
 enum Kind {
-    Captures { names: Vec<String>, connections: Vec<Connection> },
-    Store { store: Box<dyn Store>, last: Option<u32> },
+    Captures {
+        names: Vec<String>,
+        connections: Vec<Connection>,
+    },
+    Store {
+        store: Box<dyn Store>,
+        /// So many seconds back it is looked.
+        last: Option<u32>,
+        /// So many were to be, by clocks that are right; `None` where somebody asked for `last`, or for all of time.
+        least: Option<u32>,
+    },
 }
 
 impl Source {
@@ -47,7 +57,7 @@ impl Source {
 
     pub(super) fn store(store: Box<dyn Store>, last: Option<u32>) -> Self {
         Self {
-            kind: Kind::Store { store, last },
+            kind: Kind::Store { store, last, least: None },
             asked: Vec::new(),
             newcomers: Vec::new(),
             remarks: Vec::new(),
@@ -113,19 +123,53 @@ impl Source {
 
     /// From now on, only what was first seen within so many seconds, if nobody asked for another time.
     pub(super) fn narrow(&mut self, seconds: u32) {
-        if let Kind::Store { last, .. } = &mut self.kind {
-            last.get_or_insert(seconds);
+        if let Kind::Store { last: last @ None, least, .. } = &mut self.kind {
+            (*last, *least) = (Some(seconds), Some(seconds));
         }
+    }
+
+    /// Looks so much farther back as the clock of a probe is behind, if nobody asked for another time. It never looks less far again:
+    /// what waits there would be lost.
+    pub(super) fn widen(&mut self) -> Result<()> {
+        let Kind::Store { store, last: Some(last), least: Some(least) } = &mut self.kind else {
+            return Ok(());
+        };
+        let now = now();
+        let newest = store.newest(Span { from: now, until: now })?;
+        let behind = Behind::among(&self.asked, &newest, now).into_iter().filter(Behind::is_joined);
+        *last = behind.map(|behind| behind.reach(*least)).fold(*last, u32::max);
+        Ok(())
+    }
+
+    /// What is to be known of the probes' clocks, where a span is asked that is told by this host's.
+    pub(super) fn clocks(&mut self) -> Result<Vec<String>> {
+        let Kind::Store { store, last: Some(last), least } = &mut self.kind else { return Ok(Vec::new()) };
+        let now = now();
+        let newest = store.newest(Span { from: now, until: now })?;
+        let behind = Behind::among(&self.asked, &newest, now);
+        Ok(behind.iter().map(|behind| behind.told(least.unwrap_or(*last), *last)).collect())
+    }
+
+    /// Why there is no connection.
+    pub(super) fn why_none(&mut self) -> Result<String> {
+        if let Kind::Store { store, last: Some(last), .. } = &mut self.kind {
+            let from = store.days()?.last().map_or(Nanos::ZERO, |day| day.start());
+            let mut newest = store.newest(Span { from, until: from })?;
+            newest.retain(|probe, _| self.asked.contains(probe));
+            return Ok(nothing_within(*last, &newest, now()));
+        }
+        Ok("no connection with both sequence numbers was seen".to_owned())
     }
 
     /// What is to be known of what was read; of a warehouse as it is now, so that following tells what is new.
     pub(super) fn remarks(&mut self) -> Result<Vec<String>> {
-        let Kind::Store { store, last } = &mut self.kind else { return Ok(self.remarks.clone()) };
+        let clocks = self.clocks()?;
+        let Kind::Store { store, last, .. } = &mut self.kind else { return Ok(self.remarks.clone()) };
         let span = span(*last);
         let accounts = store.accounts()?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
         let missing = asked.flat_map(|(name, account)| missing(name, account, span));
-        Ok(missing.chain(self.newcomers.iter().map(|name| late(name))).collect())
+        Ok(clocks.into_iter().chain(missing).chain(self.newcomers.iter().map(|name| late(name))).collect())
     }
 
     /// Whether it hands out what was first seen earlier before what was first seen later.
@@ -151,7 +195,7 @@ impl Source {
                 }
                 Ok(())
             }
-            Kind::Store { store, last } => Ok(store.connections(&self.asked, span(*last), take)?),
+            Kind::Store { store, last, .. } => Ok(store.connections(&self.asked, span(*last), take)?),
         }
     }
 }

@@ -1,0 +1,117 @@
+//! `dwell sections --store`: what a warehouse cannot tell, or not within the time that is asked, is told as that.
+
+use dwell_core::Nanos;
+use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
+use dwell_store::warehouse::{Batch, Sqlite, Store as _};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// 2026-11-21, at noon.
+const NOON: Nanos = Nanos((20_778 * 86_400 + 43_200) * 1_000_000_000);
+
+fn now() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+    Nanos(i64::try_from(since.as_nanos()).expect("before 2262"))
+}
+
+fn sections(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
+    command.current_dir(folder).args(["sections", "--store", "store"]).args(arguments);
+    command
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Handshakes of ten milliseconds, of which `server` are the server's half.
+fn handshakes(numbers: std::ops::Range<u32>, at: Nanos, server: i64) -> Vec<Handshake> {
+    let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
+    let half = |ms: i64| Half::Exact(Nanos(1_000_000 * ms));
+    let of = |n: u32| Handshake {
+        client: end(1, 10_000 + n as u16),
+        server: end(9, 443),
+        isn_client: n,
+        isn_server: Some(n + 1),
+        first_at: at + Nanos(i64::from(n)),
+        syn_at: Some(at),
+        server_half: half(server),
+        client_half: half(10 - server),
+        total: half(10),
+        ending: Ending::Established,
+        syns: 1,
+        syn_acks: 1,
+        flags: Flags::default(),
+    };
+    numbers.map(of).collect()
+}
+
+fn ship(folder: &Path, probe: &str, serial: u64, records: Vec<Handshake>) {
+    let mut store = Sqlite::create(&folder.join("store")).expect("a warehouse");
+    let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+    let batch = Batch { probe: probe.to_owned(), epoch: 1, serial, records, given_up, dropped };
+    store.keep(&batch).expect("kept");
+}
+
+/// What is told by one that follows and whose end comes when it has told so many connections, or after a while.
+fn followed(folder: &Path, connections: usize, patience: Duration) -> (usize, Output) {
+    let mut follow = sections(folder, &["--follow", "--csv", "told.csv"]);
+    let child = follow.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("dwell");
+    let lines = || fs::read_to_string(folder.join("told.csv")).map_or(0, |text| text.lines().count());
+    let began = Instant::now();
+    while lines() < 1 + 3 * connections && began.elapsed() < patience {
+        sleep(Duration::from_millis(50));
+    }
+    let so_far = lines();
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("told to end");
+    (so_far, child.wait_with_output().expect("an end"))
+}
+
+#[test]
+fn following_looks_back_as_far_as_a_clock_is_behind() {
+    for behind in [[0, 130], [0, 500], [300, 300]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = behind.map(|seconds| now() - Nanos::from_secs(seconds));
+        ship(folder.path(), "in", 1, handshakes(0..40, at[0], 9));
+        ship(folder.path(), "out", 1, handshakes(0..40, at[1], 1));
+        let (lines, output) = followed(folder.path(), 40, Duration::from_secs(20));
+        let told = told(&output);
+        assert_eq!((lines, output.status.code()), (1 + 3 * 40, Some(0)), "{behind:?}: {told}");
+        let minutes = behind[1] / 60;
+        let remark = format!("out's newest record is {minutes} min old by this host's clock");
+        assert!(told.contains(&remark), "{behind:?}: {told}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_too_far_behind_to_follow_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ship(folder.path(), "in", 1, handshakes(0..40, now(), 9));
+    ship(folder.path(), "out", 1, handshakes(0..40, now() - Nanos::from_secs(930), 1));
+    let (_, output) = followed(folder.path(), 40, Duration::from_secs(3));
+    let told = told(&output);
+    assert!(told.contains("out's newest record is 15 min old by this host's clock"), "{told}");
+    assert!(told.contains("--last 1080"), "{told}");
+    assert!(!told.contains("both sequence numbers"), "{told}");
+    let output = sections(folder.path(), &["--last", "1080"]).output().expect("dwell");
+    assert_eq!(output.status.code(), Some(0), "{}", self::told(&output));
+}
+
+#[test]
+fn that_nothing_began_within_a_span_is_told_with_the_newest_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ship(folder.path(), "in", 1, handshakes(0..40, NOON, 9));
+    ship(folder.path(), "out", 1, handshakes(0..40, NOON, 1));
+    let output = sections(folder.path(), &["--last", "60"]).output().expect("dwell");
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("no connection began within the last 60 s"), "{told}");
+    assert!(told.contains("the newest record is of 2026-11-21 12:00"), "{told}");
+    assert!(!told.contains("both sequence numbers"), "{told}");
+}
