@@ -55,8 +55,12 @@ impl Store for Memory {
         _: &[String],
         _: Span,
         _: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
-        Ok(())
+    ) -> Result<u64, WarehouseError> {
+        Ok(0)
+    }
+
+    fn lone(&mut self, _: &[String], _: Span) -> Result<u64, WarehouseError> {
+        Ok(0)
     }
 
     fn probes(&mut self, _: Span) -> Result<BTreeSet<String>, WarehouseError> {

@@ -115,3 +115,29 @@ fn that_nothing_began_within_a_span_is_told_with_the_newest_record() {
     assert!(told.contains("the newest record is of 2026-11-21 12:00"), "{told}");
     assert!(!told.contains("both sequence numbers"), "{told}");
 }
+
+#[test]
+fn what_joins_with_nothing_is_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ship(folder.path(), "in", 1, handshakes(0..40, NOON, 9));
+    ship(folder.path(), "out", 1, handshakes(0..40, NOON, 1));
+    // Another place under the same name; and what comes twice is no other.
+    ship(folder.path(), "out", 2, handshakes(0..30, NOON + Nanos(5_000), 2));
+    ship(folder.path(), "out", 3, handshakes(0..40, NOON, 1));
+    let lone = |numbers, at| {
+        let lone = handshakes(numbers, at, 9).into_iter();
+        lone.map(|one| Handshake { isn_server: None, ..one }).collect::<Vec<_>>()
+    };
+    ship(folder.path(), "in", 2, [lone(0..7, NOON), lone(0..1, NOON)].concat());
+    ship(folder.path(), "other", 1, lone(0..9, NOON));
+    let output = sections(folder.path(), &["--order", "in,out"]).output().expect("dwell");
+    let told = told(&output);
+    assert!(told.contains("30 handshakes that one place has seen before, left out"), "{told}");
+    assert!(told.contains("7 handshakes without the server's number, joined with none"), "{told}");
+    // Nothing of it is within this span.
+    ship(folder.path(), "in", 4, handshakes(50..90, now(), 9));
+    ship(folder.path(), "out", 4, handshakes(50..90, now(), 1));
+    let output = sections(folder.path(), &["--last", "100"]).output().expect("dwell");
+    let told = self::told(&output);
+    assert!(told.contains("40 connections") && !told.contains("handshakes"), "{told}");
+}

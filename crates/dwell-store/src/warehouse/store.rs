@@ -17,7 +17,9 @@ pub trait Store: Send {
 
     /// Each connection whose first sight lies in the span, once, with what each of these probes saw of it; a
     /// [`Sight`](dwell_core::tcp::section::Sight) names its probe by the place in this list. In no order that counts;
-    /// until `take` breaks off. Only handshakes with both initial sequence numbers can be joined.
+    /// until `take` breaks off. Only handshakes with both initial sequence numbers can be joined. Returns how many records of
+    /// the connections it left out, because the same probe has another one that began earlier: two places ship under its name,
+    /// or it began anew meanwhile.
     ///
     /// # Errors
     /// When the warehouse cannot be read; what was handed out before that is not all.
@@ -26,7 +28,14 @@ pub trait Store: Send {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError>;
+    ) -> Result<u64, WarehouseError>;
+
+    /// How many handshakes of these probes that begin in the span are joined with nothing, because the server's number is not
+    /// known. It looks at all records near the span.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError>;
 
     /// Which probes have sent something that may belong to a span. It looks at no record, and at no more batches than it must.
     ///

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 17] = [
+pub(crate) const CASES: [(&str, Case); 18] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
@@ -25,6 +25,7 @@ pub(crate) const CASES: [(&str, Case); 17] = [
     ("spans hold what is first seen in them", spans),
     ("what comes late is found where it belongs", late),
     ("probes are told that have sent something of a time", senders),
+    ("what is left out is counted", left_out),
     ("of each probe the newest record is told", newest),
     ("days can be dropped", days),
     ("what is given up is told", given_up),
@@ -298,6 +299,31 @@ fn senders(store: &mut dyn Store) {
     assert_eq!(told(store, Span::ALL), PROBES);
     assert_eq!(told(store, Span { from: NOON, until: NOON + Nanos(1) }), ["alpha", "beta-1"]);
     assert_eq!(told(store, Span { from: NOON + month, until: Nanos::MAX }), ["gamma.x"]);
+}
+
+/// Two places ship under one name; and what comes twice is no other record.
+fn left_out(store: &mut dyn Store) {
+    let (second, minute) = (Nanos::from_secs(1), Nanos::from_secs(60));
+    let later = |n: u32, by: Nanos| handshake(n, NOON + by, 7, 4);
+    let both: Vec<_> =
+        (0..60).flat_map(|n| [(0, handshake(n, NOON, 9, 2)), (1, handshake(n, NOON, 5, 6))]).collect();
+    keep_all(store, &both);
+    let again: Vec<_> = (0..20).map(|n| later(n, second)).chain((40..50).map(|n| later(n, second))).collect();
+    store.keep(&batch("alpha", 2, again.clone())).expect("kept");
+    store.keep(&batch("alpha", 3, again)).expect("kept");
+    let lone = |n, at| Handshake { isn_server: None, ..handshake(n, at, 5, 6) };
+    let of = |at| (100..107).map(|n| lone(n, at)).collect::<Vec<_>>();
+    store.keep(&batch("alpha", 4, of(NOON))).expect("kept");
+    store.keep(&batch("alpha", 5, of(NOON))).expect("kept");
+    store.keep(&batch("beta-1", 4, of(NOON + minute))).expect("kept");
+    let count = |store: &mut dyn Store, probes: &[&str], span| {
+        let left_out = store.connections(&names(probes), span, &mut |_| ControlFlow::Continue(()));
+        (left_out.expect("joined"), store.lone(&names(probes), span).expect("counted"))
+    };
+    assert_eq!(count(store, &["alpha", "beta-1"], Span::ALL), (30, 14));
+    assert_eq!(count(store, &["beta-1"], Span::ALL), (0, 7));
+    assert_eq!(count(store, &["alpha", "beta-1"], Span { from: NOON + second, until: Nanos::MAX }), (0, 7));
+    assert_eq!(count(store, &["alpha", "beta-1"], Span { from: NOON, until: NOON + minute }), (30, 7));
 }
 
 fn newest(store: &mut dyn Store) {

@@ -15,7 +15,7 @@ mod split;
 mod summary;
 
 pub use blame::{Blame, NoBlame, Reach};
-pub use clocks::{Clocks, Seen, TOGETHER};
+pub use clocks::{Clocks, Seen, TOGETHER, TakeOf};
 pub use connection::{Connection, Ends, Sight};
 pub use course::Course;
 pub use estimate::Estimate;

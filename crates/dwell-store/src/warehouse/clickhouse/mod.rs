@@ -143,10 +143,19 @@ impl Store for ClickHouse {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
+    ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
         let work = |work: &mut Work<'_>| self.join_parts(probes, span, work);
-        parts::join(PARTS, WORKERS, work, (probes.len(), span), take).map(drop)
+        let mut left_out = 0;
+        parts::join(PARTS, WORKERS, work, (probes.len(), span), &mut left_out, take).map(|_| left_out)
+    }
+
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
+        let (days, lone) = (around(span), row::lone(span));
+        let of_each = counts(&mut self.ask(&format!(
+            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {days} AND {lone}) GROUP BY probe"
+        ))?)?;
+        Ok(probes.iter().filter_map(|probe| of_each.get(probe)).sum())
     }
 
     fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {

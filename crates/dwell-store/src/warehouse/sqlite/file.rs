@@ -2,8 +2,8 @@
 
 use super::still::{self, Still};
 use crate::warehouse::batch::Admitted;
-use crate::warehouse::row::Row;
-use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, WarehouseError};
+use crate::warehouse::row::{self, Row};
+use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, Span, WarehouseError};
 use dwell_core::Nanos;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,7 +192,19 @@ impl DayFile {
 
     /// Adds how many records of each probe are kept.
     pub(super) fn records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
-        let read = self.read_records(records);
+        self.count(records, "GROUP BY key, probe")
+    }
+
+    /// How many records of each probe that begin in the span lack the server's number.
+    pub(super) fn lone(&self, span: Span) -> Result<BTreeMap<String, u64>, WarehouseError> {
+        let mut lone = BTreeMap::new();
+        self.count(&mut lone, &format!("WHERE {}", row::lone(span)))?;
+        Ok(lone)
+    }
+
+    /// Adds how many such records of each probe there are.
+    fn count(&self, records: &mut BTreeMap<String, u64>, which: &str) -> Result<(), WarehouseError> {
+        let read = self.read_count(records, which);
         self.true_to_now().and(read)
     }
 
@@ -201,11 +213,11 @@ impl DayFile {
         self.still.as_ref().map_or(Ok(()), Still::check)
     }
 
-    fn read_records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
+    fn read_count(&self, records: &mut BTreeMap<String, u64>, which: &str) -> Result<(), WarehouseError> {
         let sql = |error| told(&self.file, "read it", error);
         for part in 0..PARTS {
             let text = format!(
-                "SELECT probe, count(*) FROM (SELECT probe FROM {} GROUP BY key, probe) GROUP BY probe",
+                "SELECT probe, count(*) FROM (SELECT probe FROM {} {which}) GROUP BY probe",
                 table(part)
             );
             for (probe, count) in self.counts(&text).map_err(sql)? {

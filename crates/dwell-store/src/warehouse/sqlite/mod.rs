@@ -87,20 +87,30 @@ impl Store for Sqlite {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
+    ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_name(probe))?;
         let windows = read::windows(&self.days()?, span);
         let files = |window: &read::Window| window.days.iter().map(|day| self.file(*day)).collect();
         let files: Vec<Vec<PathBuf>> = windows.iter().map(files).collect();
         self.zones.forget_all_but(&files.concat());
+        let mut left_out = 0;
         for (window, files) in windows.iter().zip(&files) {
             // All of time is read as it lies.
             let zones = (span != Span::ALL).then_some(&mut self.zones);
-            if read::connections(files, probes, window, zones, take)?.is_break() {
+            if read::connections(files, probes, window, zones, &mut left_out, take)?.is_break() {
                 break;
             }
         }
-        Ok(())
+        Ok(left_out)
+    }
+
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
+        let mut lone = 0;
+        for file in self.around(span)? {
+            let of_each = file.lone(span)?;
+            lone += probes.iter().filter_map(|probe| of_each.get(probe)).sum::<u64>();
+        }
+        Ok(lone)
     }
 
     fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {

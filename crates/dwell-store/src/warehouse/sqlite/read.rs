@@ -54,12 +54,13 @@ pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
     windows
 }
 
-/// The connections of a window, whose days have these files.
+/// The connections of a window, whose days have these files. Counts in `left_out` the records of theirs that it leaves out.
 pub(super) fn connections(
     files: &[PathBuf],
     probes: &[String],
     window: &Window,
     zones: Option<&mut Zones>,
+    left_out: &mut u64,
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let mut made = Vec::with_capacity(files.len());
@@ -71,7 +72,7 @@ pub(super) fn connections(
     let zones = zones.as_deref();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
     let work = |work: &mut Work<'_>| join_parts(files, probes, window.reach, zones, work);
-    let joined = parts::join(PARTS, workers, work, (probes.len(), window.span), take);
+    let joined = parts::join(PARTS, workers, work, (probes.len(), window.span), left_out, take);
     // Where something changed meanwhile, that is why whatever else went wrong.
     files.iter().filter_map(|file| file.still.as_ref()).try_for_each(Still::check)?;
     joined

@@ -129,7 +129,7 @@ impl SectionsArgs {
             outcome.hear_all(&mut source, &mut lines)?;
         }
         lines.finish()?;
-        let remarks = source.remarks()?;
+        let remarks = source.remarks(outcome.twice())?;
         let nothing = if outcome.connections() == 0 { source.why_none()? } else { outcome.why_nothing() };
         tell(&outcome, &remarks, &nothing, output)
     }

@@ -53,6 +53,7 @@ pub(super) struct Outcome {
     votes: Votes,
     connections: u64,
     nat: NatCounts,
+    twice: u64,
     pub(super) sections: BTreeMap<(Place, Place), (Summary, Course)>,
     pub(super) groups: BTreeMap<(Place, Place, String), Summary>,
 }
@@ -67,6 +68,7 @@ impl Outcome {
             votes: Votes::new(0),
             connections: 0,
             nat: NatCounts::default(),
+            twice: 0,
             sections: BTreeMap::new(),
             groups: BTreeMap::new(),
             probes: Vec::new(),
@@ -91,6 +93,11 @@ impl Outcome {
     /// How many connections were heard.
     pub(super) const fn connections(&self) -> u64 {
         self.connections
+    }
+
+    /// How many records were left out, because their probe has an earlier one.
+    pub(super) const fn twice(&self) -> u64 {
+        self.twice
     }
 
     /// How many sections of connections have a value.
@@ -140,7 +147,7 @@ impl Outcome {
             }
             written.is_ok()
         };
-        source.each(&mut |connection| {
+        let twice = source.each(&mut |connection| {
             choice.see(&connection);
             let mut goes_on = true;
             let mut take = |connection| goes_on &= hear(connection, choice);
@@ -157,6 +164,7 @@ impl Outcome {
         // Who follows looks at the same ones again and again: those that were joined are counted when they are heard, and of
         // what else befell them the most of one look.
         let counts = join.counts();
+        self.twice = self.twice.max(twice);
         self.nat.refused = self.nat.refused.max(counts.refused);
         self.nat.crowded = self.nat.crowded.max(counts.crowded);
         Ok(())

@@ -161,15 +161,21 @@ impl Source {
         Ok("no connection with both sequence numbers was seen".to_owned())
     }
 
-    /// What is to be known of what was read; of a warehouse as it is now, so that following tells what is new.
-    pub(super) fn remarks(&mut self) -> Result<Vec<String>> {
+    /// What is to be known of what was read, of which [`Self::each`] left out so much; of a warehouse as it is now, so that following tells what is new.
+    pub(super) fn remarks(&mut self, twice: u64) -> Result<Vec<String>> {
         let clocks = self.clocks()?;
         let Kind::Store { store, last, .. } = &mut self.kind else { return Ok(self.remarks.clone()) };
         let span = span(*last);
         let accounts = store.accounts()?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
         let missing = asked.flat_map(|(name, account)| missing(name, account, span));
-        Ok(clocks.into_iter().chain(missing).chain(self.newcomers.iter().map(|name| late(name))).collect())
+        let left_out = left_out(store.lone(&self.asked, span)?, twice);
+        Ok(left_out
+            .into_iter()
+            .chain(clocks)
+            .chain(missing)
+            .chain(self.newcomers.iter().map(|name| late(name)))
+            .collect())
     }
 
     /// Whether it hands out what was first seen earlier before what was first seen later.
@@ -177,8 +183,9 @@ impl Source {
         matches!(self.kind, Kind::Captures { .. })
     }
 
-    /// Hands out connections, until `take` breaks off.
-    pub(super) fn each(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> Result<()> {
+    /// Hands out connections, until `take` breaks off. Returns how many records of theirs a warehouse left out, because their probe
+    /// has an earlier one; of captures the remarks say it.
+    pub(super) fn each(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> Result<u64> {
         match &mut self.kind {
             Kind::Captures { names, connections } => {
                 let places: Vec<Option<usize>> =
@@ -193,11 +200,22 @@ impl Source {
                         break;
                     }
                 }
-                Ok(())
+                Ok(0)
             }
             Kind::Store { store, last, .. } => Ok(store.connections(&self.asked, span(*last), take)?),
         }
     }
+}
+
+/// What is said of handshakes that are in no connection: `lone`, for they lack the server's number, and `twice`, for their place
+/// has an earlier one.
+pub(super) fn left_out(lone: u64, twice: u64) -> Vec<String> {
+    let told = [
+        (lone, "without the server's number, joined with none"),
+        (twice, "that one place has seen before, left out"),
+    ];
+    let some = told.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, why)| format!("{} {why}", counted(count, "handshake"))).collect()
 }
 
 /// What is said of a probe that came too late.
