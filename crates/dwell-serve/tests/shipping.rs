@@ -281,6 +281,10 @@ fn what_a_store_cannot_keep_now_comes_again() {
     assert_eq!((report.shipped, bench.kept().0), (5000, 5000), "{report:?}");
     bench.hear("could not keep a batch: memory: the disk is full");
     bench.hear("a batch is not kept, it will come again: memory: the disk is full");
+    // Nor does the probe say before that that it is.
+    let said = bench.said.lock().unwrap();
+    let of = |part: &str| said.iter().position(|said| said.contains(part)).unwrap();
+    assert!(of("could not keep a batch") < of("takes batches"), "{said:?}");
 }
 
 #[test]
