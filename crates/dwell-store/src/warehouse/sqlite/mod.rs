@@ -32,9 +32,24 @@ impl Sqlite {
     /// In this folder, which is made if it is not there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or nothing may be written into it: whoever begins to listen is to know that, and not with the first batch.
     pub fn create(folder: &Path) -> Result<Self, WarehouseError> {
-        fs::create_dir_all(folder).map_err(|error| io_failed(folder, "make the folder", &error))?;
+        let refused = |doing, error: io::Error| {
+            let why = format!(
+                "{error}; let who runs this write there (its owner, its mode, a disk that is not read-only), or name another folder with --warehouse"
+            );
+            failed(folder, doing, why)
+        };
+        fs::create_dir_all(folder).map_err(|error| refused("make the folder", error))?;
+        // Modes do not say all of it: the disk may be read-only.
+        let trial = folder.join(format!(".{}-may-write", std::process::id()));
+        match fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)) {
+            // Batches wait until there is room.
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => {
+                return Err(refused("write into the folder", error));
+            }
+            _ => {}
+        }
         Ok(Self { folder: folder.to_owned(), open: None, zones: Zones::default() })
     }
 
