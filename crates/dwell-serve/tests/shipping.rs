@@ -71,7 +71,7 @@ impl Store for Memory {
         Ok(BTreeMap::new())
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn accounts(&mut self, _: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         Ok(BTreeMap::new())
     }
 

@@ -2,7 +2,7 @@
 
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
-use dwell_store::warehouse::{Batch, Sqlite, Store as _};
+use dwell_store::warehouse::{Batch, Day, Sqlite, Store as _};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
@@ -140,4 +140,23 @@ fn what_joins_with_nothing_is_counted() {
     let output = sections(folder.path(), &["--last", "100"]).output().expect("dwell");
     let told = self::told(&output);
     assert!(told.contains("40 connections") && !told.contains("handshakes"), "{told}");
+}
+
+#[test]
+fn a_damaged_day_is_no_matter_for_a_span_that_it_is_not_near() {
+    let folder = tempfile::tempdir().expect("a folder");
+    ship(folder.path(), "in", 1, handshakes(0..40, now(), 9));
+    ship(folder.path(), "out", 1, handshakes(0..40, now(), 1));
+    let old = format!("{}.sqlite", Day(Day::of(now()).0 - 9));
+    fs::write(folder.path().join("store").join(&old), "damaged".repeat(999)).expect("written");
+    for asked in [&["--last", "100"][..], &["--last", "100", "--order", "in,out"]] {
+        let output = sections(folder.path(), asked).output().expect("dwell");
+        assert_eq!(output.status.code(), Some(0), "{asked:?}: {}", told(&output));
+    }
+    let (lines, output) = followed(folder.path(), 40, Duration::from_secs(10));
+    assert_eq!((lines, output.status.code()), (1 + 3 * 40, Some(0)), "{}", told(&output));
+    let output = sections(folder.path(), &[]).output().expect("dwell");
+    let told = told(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains(&old) && told.contains("move it away"), "{told}");
 }

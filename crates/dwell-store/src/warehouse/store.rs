@@ -50,11 +50,11 @@ pub trait Store: Send {
     /// When the warehouse cannot be read.
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError>;
 
-    /// What each probe told of what it sent, by its name. It looks at all batches.
+    /// What each probe told of what it sent, by its name, in batches that may belong to a span. It looks at all of these.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError>;
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError>;
 
     /// How many records are kept of each probe, each counted once. It looks at all of them.
     ///

@@ -93,7 +93,7 @@ fn batch_once(store: &mut dyn Store) {
     // The number of another life of the spool is another one.
     let other = Batch { epoch: 3, records: vec![handshake(3, NOON, 5, 6)], ..one };
     store.keep(&other).expect("kept");
-    let account = store.accounts().expect("accounts").remove("alpha").expect("alpha's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("alpha").expect("alpha's");
     assert_eq!((account.batches, records_of(store, "alpha")), (2, 3));
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 3);
 }
@@ -115,7 +115,7 @@ fn renumbered(store: &mut dyn Store) {
         store.keep(batch).expect("kept");
     }
     store.keep(&batch("beta-1", 7, vec![one])).expect("kept");
-    let accounts = store.accounts().expect("accounts");
+    let accounts = store.accounts(Span::ALL).expect("accounts");
     let of = |probe: &str| (accounts[probe].batches, accounts[probe].renumbered);
     assert_eq!((of("alpha"), of("beta-1")), ((5, 4), (1, 0)));
     assert_eq!((&accounts["alpha"].given_up, &accounts["alpha"].dropped[&minute]), (&gave(9), &3));
@@ -361,7 +361,7 @@ fn days(store: &mut dyn Store) {
     store.drop_day(all[3]).expect("nothing to drop");
     assert_eq!(store.days().expect("days").len(), 11);
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 11);
-    assert_eq!(store.accounts().expect("accounts")["alpha"].batches, 11);
+    assert_eq!(store.accounts(Span::ALL).expect("accounts")["alpha"].batches, 11);
     // What comes again after that is new.
     store.keep(&batch("alpha", 3, vec![handshake(3, all[3].start(), 5, 6)])).expect("kept");
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 12);
@@ -380,7 +380,7 @@ fn given_up(store: &mut dyn Store) {
     absurd[5].server_half = Half::Exact(Nanos(-1));
     absurd[6].total = Half::AtMost(Nanos::MAX);
     store.keep(&batch("beta-1", 3, absurd)).expect("kept");
-    let account = store.accounts().expect("accounts").remove("beta-1").expect("beta's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("beta-1").expect("beta's");
     let told: Vec<(&str, u64)> =
         account.given_up.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
     assert_eq!(told, [("absurd-round-trip", 2), ("absurd-time", 1), ("spool 'full'\n\\", 12)]);
@@ -406,12 +406,25 @@ fn dropped(store: &mut dyn Store) {
     ] {
         store.keep(&one).expect("kept");
     }
-    let accounts = store.accounts().expect("accounts");
+    let accounts = store.accounts(Span::ALL).expect("accounts");
     let of = |probe: &str| -> Vec<(Minute, u64)> {
         accounts[probe].dropped.iter().map(|(minute, packets)| (*minute, *packets)).collect()
     };
     assert_eq!(of("alpha"), [(minute(0), 5), (minute(1), 107)]);
     assert_eq!(of("gamma.x"), [(minute(0), u64::MAX), (minute(3), 1)]);
+    // Of a span those are told that may belong to it.
+    let week = Nanos::from_secs(7 * 86_400);
+    store.keep(&batch("alpha", 9, vec![handshake(1, NOON + week, 5, 6)])).expect("kept");
+    let mut batches = |span| -> Vec<(String, u64)> {
+        let accounts = store.accounts(span).expect("accounts").into_iter();
+        accounts.map(|(name, account)| (name, account.batches)).collect()
+    };
+    assert_eq!(batches(Span { from: NOON + week, until: Nanos::MAX }), [("alpha".to_owned(), 1)]);
+    assert_eq!(
+        batches(Span { from: NOON, until: NOON }),
+        [("alpha".to_owned(), 3), ("gamma.x".to_owned(), 2)]
+    );
+    store.drop_day(Day::of(NOON + week)).expect("dropped");
     // They are forgotten with their day.
     assert_eq!(store.days().expect("days"), [Day::of(NOON)]);
 }

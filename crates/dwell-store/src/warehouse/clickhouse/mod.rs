@@ -180,10 +180,11 @@ impl Store for ClickHouse {
         Ok(newest)
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
+        let days = around(span);
         let mut rows = self.ask(&format!(
-            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} GROUP BY day, probe, epoch, serial, digest"
+            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} WHERE {days} GROUP BY day, probe, epoch, serial, digest"
         ))?;
         while let Some(probe) = rows.text()? {
             let account = accounts.entry(probe).or_default();
@@ -192,7 +193,7 @@ impl Store for ClickHouse {
         }
         let renumbered = counts(&mut self.ask(&format!(
             "SELECT probe, toInt64(sum(more)) FROM \
-                 (SELECT probe, toInt64(uniqExact(digest)) - 1 AS more FROM {BATCHES} GROUP BY day, probe, epoch, serial) \
+                 (SELECT probe, toInt64(uniqExact(digest)) - 1 AS more FROM {BATCHES} WHERE {days} GROUP BY day, probe, epoch, serial) \
              GROUP BY probe"
         ))?)?;
         for (probe, count) in renumbered {

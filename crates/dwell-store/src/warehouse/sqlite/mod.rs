@@ -140,23 +140,15 @@ impl Store for Sqlite {
         Ok(newest)
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts = BTreeMap::new();
-        for day in self.days()? {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.accounts(&mut accounts)?;
-            }
-        }
+        self.around(span)?.iter().try_for_each(|file| file.accounts(&mut accounts))?;
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         let mut records = BTreeMap::new();
-        for day in self.days()? {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.records(&mut records)?;
-            }
-        }
+        self.around(Span::ALL)?.iter().try_for_each(|file| file.records(&mut records))?;
         Ok(records)
     }
 

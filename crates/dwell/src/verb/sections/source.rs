@@ -64,12 +64,20 @@ impl Source {
         }
     }
 
-    /// The probes that have sent something of a span by now.
+    /// The probes that have sent something by now of a span.
     fn there(&mut self, span: Span) -> Result<Vec<String>> {
         Ok(match &mut self.kind {
             Kind::Captures { names, .. } => sorted(names),
             Kind::Store { store, .. } => store.probes(span)?.into_iter().collect(),
         })
+    }
+
+    /// The span that is asked.
+    fn span(&self) -> Span {
+        match self.kind {
+            Kind::Captures { .. } => Span::ALL,
+            Kind::Store { last, .. } => span(last),
+        }
     }
 
     /// Asks these probes, or all that there are. Says what is missing where that makes no section.
@@ -82,7 +90,11 @@ impl Source {
         if let [only] = order {
             bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
         }
-        let there = self.there(Span::ALL)?;
+        let mut there = self.there(self.span())?;
+        // Days that the span is not near are looked at only where it has not all that is wanted.
+        if there.len() < 2 || order.iter().any(|name| !there.contains(name)) {
+            there = self.there(Span::ALL)?;
+        }
         if let Some(name) = order.iter().find(|name| !there.contains(name)) {
             let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
             return Ok(Some(format!("there is no probe {name:?}; there are {there}")));
@@ -111,11 +123,7 @@ impl Source {
 
     /// Notes which probes have sent something since all were asked, and hands out those, each once.
     pub(super) fn newcomers(&mut self) -> Result<Vec<String>> {
-        let since = match self.kind {
-            Kind::Captures { .. } => Span::ALL,
-            Kind::Store { last, .. } => span(last),
-        };
-        let mut new = self.there(since)?;
+        let mut new = self.there(self.span())?;
         new.retain(|name| !self.asked.contains(name) && !self.newcomers.contains(name));
         self.newcomers.extend_from_slice(&new);
         Ok(new)
@@ -166,7 +174,7 @@ impl Source {
         let clocks = self.clocks()?;
         let Kind::Store { store, last, .. } = &mut self.kind else { return Ok(self.remarks.clone()) };
         let span = span(*last);
-        let accounts = store.accounts()?;
+        let accounts = store.accounts(span)?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
         let missing = asked.flat_map(|(name, account)| missing(name, account, span));
         let left_out = left_out(store.lone(&self.asked, span)?, twice);
