@@ -63,8 +63,8 @@ impl Store for Memory {
         Ok(0)
     }
 
-    fn probes(&mut self, _: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        Ok(BTreeSet::new())
+    fn senders(&mut self, _: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        Ok(BTreeMap::new())
     }
 
     fn newest(&mut self, _: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {

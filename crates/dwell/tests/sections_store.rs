@@ -143,6 +143,20 @@ fn what_joins_with_nothing_is_counted() {
 }
 
 #[test]
+fn a_clock_that_is_off_by_days_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let far = Nanos(20 * 86_400_000_000_000);
+    ship(folder.path(), "in", 1, handshakes(0..40, NOON, 9));
+    ship(folder.path(), "mid", 1, handshakes(0..40, NOON, 5));
+    ship(folder.path(), "out", 1, handshakes(0..40, NOON - far, 1));
+    let output = sections(folder.path(), &[]).output().expect("dwell");
+    let told = told(&output);
+    let remark = "out's last records are of 2026-11-01, 20 days before those of";
+    assert!(told.contains(remark) && told.contains("is a clock off by days"), "{told}");
+    assert_eq!(told.matches("last records").count(), 1, "{told}");
+}
+
+#[test]
 fn a_damaged_day_is_no_matter_for_a_span_that_it_is_not_near() {
     let folder = tempfile::tempdir().expect("a folder");
     ship(folder.path(), "in", 1, handshakes(0..40, now(), 9));

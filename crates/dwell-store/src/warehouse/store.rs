@@ -37,11 +37,20 @@ pub trait Store: Send {
     /// When the warehouse cannot be read.
     fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError>;
 
-    /// Which probes have sent something that may belong to a span. It looks at no record, and at no more batches than it must.
+    /// Which probes have sent something that may belong to a span, by the day under which it is kept. It looks at no record, and at
+    /// no more batches than it must.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError>;
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError>;
+
+    /// The same, of all these days together.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
+        Ok(self.senders(span)?.into_values().flatten().collect())
+    }
 
     /// When the newest record of each probe begins, by its name and its own clock, of those that came last under each day which may
     /// belong to a span: little is looked at, whatever is kept. A probe may be missing that sent little beside the others.

@@ -12,13 +12,14 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 18] = [
+pub(crate) const CASES: [(&str, Case); 19] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
     ("a record counts once", record_once),
     ("of several records of a probe the earliest counts", several),
     ("a connection is told once where clocks are apart", apart),
+    ("a connection is told once where clocks are days apart", days_apart),
     ("the same numbers later are another connection", again),
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
@@ -155,6 +156,21 @@ fn apart(store: &mut dyn Store) {
         for (place, record) in both.into_iter().enumerate() {
             store.keep(&batch(PROBES[place], n.into(), vec![record])).expect("kept");
             records.push((place, record));
+        }
+    }
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+fn days_apart(store: &mut dyn Store) {
+    let day = |n: i64| NOON + Nanos(n * 86_400_000_000_000);
+    let mut records = Vec::new();
+    // On either side of what once were read one after the other.
+    for (serial, [first, second]) in [[0, 3], [4, 7], [5, 8]].into_iter().enumerate() {
+        for (place, day) in [day(first), day(second)].into_iter().enumerate() {
+            let own: Vec<_> =
+                (0..40).map(|n| handshake(100 * serial as u32 + n, day, 9 - place as i64, 1)).collect();
+            store.keep(&batch(PROBES[place], serial as u64, own.clone())).expect("kept");
+            records.extend(own.into_iter().map(|record| (place, record)));
         }
     }
     assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
@@ -299,6 +315,10 @@ fn senders(store: &mut dyn Store) {
     assert_eq!(told(store, Span::ALL), PROBES);
     assert_eq!(told(store, Span { from: NOON, until: NOON + Nanos(1) }), ["alpha", "beta-1"]);
     assert_eq!(told(store, Span { from: NOON + month, until: Nanos::MAX }), ["gamma.x"]);
+    let senders = store.senders(Span::ALL).expect("senders").into_iter();
+    let of_each: Vec<_> = senders.map(|(day, probes)| (day, Vec::from_iter(probes))).collect();
+    let first = (Day::of(NOON), names(&["alpha", "beta-1"]));
+    assert_eq!(of_each, [first, (Day::of(NOON + month), names(&["gamma.x"]))]);
 }
 
 /// Two places ship under one name; and what comes twice is no other record.

@@ -158,13 +158,16 @@ impl Store for ClickHouse {
         Ok(probes.iter().filter_map(|probe| of_each.get(probe)).sum())
     }
 
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        let mut rows = self.ask(&format!("SELECT DISTINCT probe FROM {BATCHES} WHERE {}", around(span)))?;
-        let mut probes = BTreeSet::new();
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        let days = around(span);
+        let mut rows =
+            self.ask(&format!("SELECT DISTINCT probe, toInt64(day) FROM {BATCHES} WHERE {days}"))?;
+        let mut senders: BTreeMap<Day, BTreeSet<String>> = BTreeMap::new();
         while let Some(probe) = rows.text()? {
-            probes.insert(probe);
+            let number = rows.next_number()?;
+            senders.entry(day(&mut rows, number)?).or_default().insert(probe);
         }
-        Ok(probes)
+        Ok(senders)
     }
 
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
@@ -234,13 +237,15 @@ fn counts(rows: &mut Rows) -> Result<BTreeMap<String, u64>, WarehouseError> {
 fn days(rows: &mut Rows) -> Result<Vec<Day>, WarehouseError> {
     let mut days = Vec::new();
     while let Some(number) = rows.number()? {
-        let day =
-            i32::try_from(number).map_err(|_| rows.failed(format!("day {number}, which cannot be: ")))?;
-        days.push(Day(day));
+        days.push(day(rows, number)?);
     }
     days.sort_unstable();
     days.dedup();
     Ok(days)
+}
+
+fn day(rows: &mut Rows, number: i64) -> Result<Day, WarehouseError> {
+    i32::try_from(number).map(Day).map_err(|_| rows.failed(format!("day {number}, which cannot be: ")))
 }
 
 /// Rows of the days that may hold something of a span.

@@ -123,19 +123,20 @@ impl DayFile {
         keeping.commit().map_err(sql)
     }
 
-    /// Adds which probes have sent something: from each name to the next, so that few batches are looked at.
-    pub(super) fn probes(&self, probes: &mut BTreeSet<String>) -> Result<(), WarehouseError> {
+    /// Which probes have sent something: from each name to the next, so that few batches are looked at.
+    pub(super) fn probes(&self) -> Result<BTreeSet<String>, WarehouseError> {
         let next = |after: &str| -> rusqlite::Result<Option<String>> {
             let mut names =
                 self.connection.prepare_cached("SELECT min(probe) FROM batches WHERE probe > ?")?;
             names.query_row([after], |row| row.get(0))
         };
-        let mut name = String::new();
+        let (mut probes, mut name) = (BTreeSet::new(), String::new());
         while let Some(one) = next(&name).map_err(|error| told(&self.file, "read it", error))? {
             probes.insert(one.clone());
             name = one;
         }
-        self.true_to_now()
+        self.true_to_now()?;
+        Ok(probes)
     }
 
     /// Adds when the newest record of each probe begins, of those that came last.

@@ -73,11 +73,13 @@ impl Sqlite {
         self.folder.join(format!("{day}{SUFFIX}"))
     }
 
-    /// The files of the days that may hold something of a span.
-    fn around(&mut self, span: Span) -> Result<Vec<DayFile>, WarehouseError> {
-        let (first, last) = Day::around(span);
-        let days = self.days()?.into_iter().filter(|day| (first..=last).contains(day));
-        days.filter_map(|day| DayFile::open(&self.file(day)).transpose()).collect()
+    /// The days that may hold something of a span, and their files.
+    fn around(&mut self, span: Span) -> Result<Vec<(Day, DayFile)>, WarehouseError> {
+        let mut files = Vec::new();
+        for day in read::around(&self.days()?, span) {
+            files.extend(DayFile::open(&self.file(day))?.map(|file| (day, file)));
+        }
+        Ok(files)
     }
 }
 
@@ -121,34 +123,32 @@ impl Store for Sqlite {
 
     fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
         let mut lone = 0;
-        for file in self.around(span)? {
+        for (_, file) in self.around(span)? {
             let of_each = file.lone(span)?;
             lone += probes.iter().filter_map(|probe| of_each.get(probe)).sum::<u64>();
         }
         Ok(lone)
     }
 
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        let mut probes = BTreeSet::new();
-        self.around(span)?.iter().try_for_each(|file| file.probes(&mut probes))?;
-        Ok(probes)
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        self.around(span)?.iter().map(|(day, file)| Ok((*day, file.probes()?))).collect()
     }
 
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
         let mut newest = BTreeMap::new();
-        self.around(span)?.iter().try_for_each(|file| file.newest(&mut newest))?;
+        self.around(span)?.iter().try_for_each(|(_, file)| file.newest(&mut newest))?;
         Ok(newest)
     }
 
     fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts = BTreeMap::new();
-        self.around(span)?.iter().try_for_each(|file| file.accounts(&mut accounts))?;
+        self.around(span)?.iter().try_for_each(|(_, file)| file.accounts(&mut accounts))?;
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         let mut records = BTreeMap::new();
-        self.around(Span::ALL)?.iter().try_for_each(|file| file.records(&mut records))?;
+        self.around(Span::ALL)?.iter().try_for_each(|(_, file)| file.records(&mut records))?;
         Ok(records)
     }
 

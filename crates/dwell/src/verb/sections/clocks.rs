@@ -1,8 +1,8 @@
 //! Whether the probes' clocks go with this host's: what is asked of the last seconds is asked by both.
 
 use dwell_core::Nanos;
-use dwell_store::warehouse::Minute;
-use std::collections::BTreeMap;
+use dwell_store::warehouse::{Day, Minute};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A probe ships what it sees within this, and its clock is right: what is older is told.
 const LATE: Nanos = Nanos::from_secs(60);
@@ -49,6 +49,25 @@ impl<'a> Behind<'a> {
             "{probe}'s newest record is {old} old by this host's clock: is its clock behind, or does it send nothing? {done}"
         )
     }
+}
+
+/// What is said of those of these probes that ended days before another, by the days on which each has sent something.
+pub(super) fn ended(probes: &[String], senders: &BTreeMap<Day, BTreeSet<String>>) -> Vec<String> {
+    let ends = probes.iter().filter_map(|probe| {
+        let (day, _) = senders.iter().rev().find(|(_, sent)| sent.contains(probe))?;
+        Some((*day, probe))
+    });
+    let Some((last, latest)) = ends.clone().max_by_key(|(day, _)| *day) else { return Vec::new() };
+    let told = |(day, probe): (Day, &String)| {
+        let days = last.0 - day.0;
+        // Around midnight two days are but a moment.
+        (days > 1).then(|| {
+            format!(
+                "{probe}'s last records are of {day}, {days} days before those of {latest}: is a clock off by days, or does it send nothing any more?"
+            )
+        })
+    };
+    ends.filter_map(told).collect()
 }
 
 /// Why nothing is told of the last so many seconds.

@@ -1,6 +1,6 @@
 //! Where connections come from.
 
-use super::clocks::{Behind, nothing_within};
+use super::clocks::{Behind, ended, nothing_within};
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use anyhow::{Result, anyhow, bail};
@@ -149,9 +149,10 @@ impl Source {
         Ok(())
     }
 
-    /// What is to be known of the probes' clocks, where a span is asked that is told by this host's.
+    /// What is to be known of the probes' clocks: beside this host's, where it says what is asked, and else beside each other.
     pub(super) fn clocks(&mut self) -> Result<Vec<String>> {
-        let Kind::Store { store, last: Some(last), least } = &mut self.kind else { return Ok(Vec::new()) };
+        let Kind::Store { store, last, least } = &mut self.kind else { return Ok(Vec::new()) };
+        let Some(last) = last else { return Ok(ended(&self.asked, &store.senders(Span::ALL)?)) };
         let now = now();
         let newest = store.newest(Span { from: now, until: now })?;
         let behind = Behind::among(&self.asked, &newest, now);
