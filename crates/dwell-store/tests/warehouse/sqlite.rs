@@ -189,6 +189,36 @@ fn two_writers_and_a_reader_do_not_mind_each_other() {
     assert_eq!(store.records().expect("a count")["b"], 1_000);
 }
 
+/// Where the test of many days has made its files.
+const MANY: &str = "DWELL_TEST_MANY_DAYS";
+
+#[test]
+fn more_days_are_read_than_files_may_be_open() {
+    if let Ok(folder) = std::env::var(MANY) {
+        assert_eq!(read(Path::new(&folder)).expect("joined"), 80);
+        let mut store = Sqlite::open(Path::new(&folder)).expect("a warehouse");
+        assert_eq!(store.senders(Span::ALL).expect("told").len(), 80);
+        assert_eq!(store.accounts(Span::ALL).expect("told")["a"].batches, 80);
+        assert_eq!(store.records().expect("counted")["a"], 80);
+        assert_eq!(store.lone(&["a".to_owned()], Span::ALL).expect("counted"), 0);
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(folder.path()).expect("a warehouse");
+    for n in 0..80 {
+        let records = vec![handshake(n, NOON + Nanos(DAY.0 * i64::from(n)), 5, 6)];
+        store.keep(&batch("a", n.into(), records)).expect("kept");
+    }
+    let status = Command::new("sh")
+        .args(["-c", r#"ulimit -n 64 && exec "$0" "$@""#])
+        .arg(std::env::current_exe().expect("our name"))
+        .args(["--exact", "sqlite::more_days_are_read_than_files_may_be_open"])
+        .env(MANY, folder.path())
+        .status()
+        .expect("sh");
+    assert!(status.success());
+}
+
 /// Where the test of the full disk has mounted its small one.
 const SMALL: &str = "DWELL_TEST_SMALL_DISK";
 

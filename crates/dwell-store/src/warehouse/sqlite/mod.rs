@@ -73,13 +73,19 @@ impl Sqlite {
         self.folder.join(format!("{day}{SUFFIX}"))
     }
 
-    /// The days that may hold something of a span, and their files.
-    fn around(&mut self, span: Span) -> Result<Vec<(Day, DayFile)>, WarehouseError> {
-        let mut files = Vec::new();
+    /// Shows the files of the days that may hold something of a span, one open at a time: there may be more days than a process may
+    /// have files open.
+    fn around(
+        &mut self,
+        span: Span,
+        mut see: impl FnMut(Day, &DayFile) -> Result<(), WarehouseError>,
+    ) -> Result<(), WarehouseError> {
         for day in read::around(&self.days()?, span) {
-            files.extend(DayFile::open(&self.file(day))?.map(|file| (day, file)));
+            if let Some(file) = DayFile::open(&self.file(day))? {
+                see(day, &file)?;
+            }
         }
-        Ok(files)
+        Ok(())
     }
 }
 
@@ -123,32 +129,38 @@ impl Store for Sqlite {
 
     fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
         let mut lone = 0;
-        for (_, file) in self.around(span)? {
+        self.around(span, |_, file| {
             let of_each = file.lone(span)?;
             lone += probes.iter().filter_map(|probe| of_each.get(probe)).sum::<u64>();
-        }
+            Ok(())
+        })?;
         Ok(lone)
     }
 
     fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
-        self.around(span)?.iter().map(|(day, file)| Ok((*day, file.probes()?))).collect()
+        let mut senders = BTreeMap::new();
+        self.around(span, |day, file| {
+            senders.insert(day, file.probes()?);
+            Ok(())
+        })?;
+        Ok(senders)
     }
 
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
         let mut newest = BTreeMap::new();
-        self.around(span)?.iter().try_for_each(|(_, file)| file.newest(&mut newest))?;
+        self.around(span, |_, file| file.newest(&mut newest))?;
         Ok(newest)
     }
 
     fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts = BTreeMap::new();
-        self.around(span)?.iter().try_for_each(|(_, file)| file.accounts(&mut accounts))?;
+        self.around(span, |_, file| file.accounts(&mut accounts))?;
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         let mut records = BTreeMap::new();
-        self.around(Span::ALL)?.iter().try_for_each(|(_, file)| file.records(&mut records))?;
+        self.around(Span::ALL, |_, file| file.records(&mut records))?;
         Ok(records)
     }
 
