@@ -72,5 +72,5 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(days) = warehouse.days() {
         assert!(days.is_sorted() && days.len() <= bytes.len() / 8);
     }
-    let _ = (warehouse.accounts(), warehouse.records());
+    let _ = (warehouse.accounts(Span::ALL), warehouse.records());
 });

@@ -42,7 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
             probes.push(batch.probe.clone());
         }
     }
-    let accounts = store.accounts().expect("a warehouse of our own");
+    let accounts = store.accounts(Span::ALL).expect("a warehouse of our own");
     assert_eq!(accounts.len(), probes.len());
     let kept: u64 = store.records().expect("a warehouse of our own").values().sum();
     assert!(kept <= records - absurd);

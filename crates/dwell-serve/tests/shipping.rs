@@ -55,15 +55,23 @@ impl Store for Memory {
         _: &[String],
         _: Span,
         _: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
-        Ok(())
+    ) -> Result<u64, WarehouseError> {
+        Ok(0)
     }
 
-    fn probes(&mut self, _: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        Ok(BTreeSet::new())
+    fn lone(&mut self, _: &[String], _: Span) -> Result<u64, WarehouseError> {
+        Ok(0)
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn senders(&mut self, _: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        Ok(BTreeMap::new())
+    }
+
+    fn newest(&mut self, _: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        Ok(BTreeMap::new())
+    }
+
+    fn accounts(&mut self, _: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         Ok(BTreeMap::new())
     }
 
@@ -273,6 +281,10 @@ fn what_a_store_cannot_keep_now_comes_again() {
     assert_eq!((report.shipped, bench.kept().0), (5000, 5000), "{report:?}");
     bench.hear("could not keep a batch: memory: the disk is full");
     bench.hear("a batch is not kept, it will come again: memory: the disk is full");
+    // Nor does the probe say before that that it is.
+    let said = bench.said.lock().unwrap();
+    let of = |part: &str| said.iter().position(|said| said.contains(part)).unwrap();
+    assert!(of("could not keep a batch") < of("takes batches"), "{said:?}");
 }
 
 #[test]

@@ -313,7 +313,7 @@ fn a_warehouse_tells_the_same() {
     // Of the last minute nothing was given up, as far as anybody knows.
     let output = dwell(folder.path(), &["sections", "--store", "store", "--last", "60"]);
     let told = text(&output.stdout);
-    assert!(told.contains("of all time: in gave up 3 records: spool full"), "{told}");
+    assert!(told.contains("of all days near it: in gave up 3 records: spool full"), "{told}");
 }
 
 #[test]

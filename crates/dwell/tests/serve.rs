@@ -178,6 +178,12 @@ fn what_cannot_be_served_or_shipped_to_is_told_on_one_line() {
         (&["serve", "--warehouse", "http://127.0.0.1:1/x"][..], 1, "DWELL_CLICKHOUSE_USER is not set"),
         (&["generate", "capture", "--out", "x.pcap", "--plot", "x.svg"][..], 2, "nothing to print as JSON"),
         (&["serve", "--warehouse", "kept", "--listen", "192.0.2.1:1"][..], 1, "cannot listen on 192.0.2.1:1"),
+        (
+            &["serve", "--warehouse", "/proc", "--listen", "192.0.2.1:1"][..],
+            1,
+            "/proc: cannot write into the folder",
+        ),
+        (&["serve", "--warehouse", "/proc/new"][..], 1, "name another folder with --warehouse"),
         (&["watch", "x.pcap", "--to", "host"][..], 2, "expected dwell://HOST"),
         (&["watch", "x.pcap", "--spool", "x"][..], 2, "--to"),
     ] {

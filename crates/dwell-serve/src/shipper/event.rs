@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Something that the keeper of a probe may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShipperEvent {
-    /// The warehouse takes batches.
+    /// The warehouse takes batches: it kept the first of this session.
     Connected {
         /// Where it is.
         address: SocketAddr,

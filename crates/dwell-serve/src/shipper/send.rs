@@ -90,7 +90,6 @@ fn within(shared: &Shared, patience: Duration) -> Duration {
 fn session(shared: &Shared, took: &mut bool) -> Result<(), ShipError> {
     let (mut channel, address) = open(shared)?;
     let failed = |source| ShipError::Channel { address, source };
-    shared.tell(ShipperEvent::Connected { address });
     let mut last = Instant::now();
     loop {
         while let Some(batch) = next(shared)? {
@@ -110,6 +109,10 @@ fn session(shared: &Shared, took: &mut bool) -> Result<(), ShipError> {
                 if !shared.spool().acknowledge(epoch, serial)? {
                     let why = "it acknowledged a batch out of turn".to_owned();
                     return Err(failed(ChannelError::Protocol(why)));
+                }
+                // That it admits does not say that it can keep.
+                if !*took {
+                    shared.tell(ShipperEvent::Connected { address });
                 }
                 (*took, last) = (true, Instant::now());
                 if absurd > 0 {

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 /// Holds the store against what was handed over: `offered` records, of which `doubtful` are those in whose midst the
 /// probe was killed: nobody can know whether the shipper had taken them. Tells the counts.
 pub(crate) fn judge(store: &mut dyn Store, offered: u64, doubtful: &BTreeSet<u64>) -> String {
-    let account = store.accounts().unwrap().remove(NAME).unwrap_or_default();
+    let account = store.accounts(Span::ALL).unwrap().remove(NAME).unwrap_or_default();
     let records = store.records().unwrap().remove(NAME).unwrap_or_default();
     let mut kept = BTreeSet::new();
     let take = &mut |connection: Connection| {

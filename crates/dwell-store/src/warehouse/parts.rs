@@ -2,7 +2,7 @@
 //! it is handed out.
 
 use super::{Span, WarehouseError};
-use dwell_core::tcp::section::{Clocks, Connection, Ends, Seen};
+use dwell_core::tcp::section::{Clocks, Connection, Ends, Seen, TakeOf};
 use std::mem;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -54,12 +54,13 @@ impl Work<'_> {
 }
 
 /// Has `workers` threads do `work`, each with parts of its own, and hands out the connections of so many probes that begin
-/// in the span, until `take` breaks off.
+/// in the span, until `take` breaks off. Counts in `left_out` the records of theirs that it leaves out.
 pub(super) fn join(
     parts: u64,
     workers: usize,
     work: impl Fn(&mut Work<'_>) -> Result<(), WarehouseError> + Sync,
     (probes, span): (usize, Span),
+    left_out: &mut u64,
     take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let next = AtomicU64::new(0);
@@ -78,8 +79,12 @@ pub(super) fn join(
             })
             .collect();
         drop(sender);
-        let told = hand_out(receiver, Clocks::new(probes), &mut |connection| {
-            if span.holds(connection.first_at) { take(connection) } else { ControlFlow::Continue(()) }
+        let told = hand_out(receiver, Clocks::new(probes), &mut |connection, of_it| {
+            if !span.holds(connection.first_at) {
+                return ControlFlow::Continue(());
+            }
+            *left_out += of_it;
+            take(connection)
         });
         // The scope waits for what they do, not until they have put their own things away and are gone.
         for worker in workers {
@@ -93,14 +98,14 @@ pub(super) fn join(
 fn hand_out(
     from: Receiver<Chunk>,
     mut clocks: Clocks,
-    take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+    take: &mut TakeOf<'_>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     for chunk in from {
         for found in chunk? {
             let goes_on = match found {
                 Found::Connection(connection) => {
                     clocks.note(&connection);
-                    take(connection)
+                    take(connection, 0)
                 }
                 Found::Records(ends, seen) => clocks.part(ends, seen, take),
             };
@@ -138,7 +143,7 @@ mod tests {
             while work.next_part().is_some() {}
             Ok(())
         };
-        assert!(join(5, 3, work, (0, Span::ALL), &mut |_| ControlFlow::Continue(())).is_ok());
+        assert!(join(5, 3, work, (0, Span::ALL), &mut 0, &mut |_| ControlFlow::Continue(())).is_ok());
         assert_eq!(GONE.load(Ordering::SeqCst), 3);
     }
 }

@@ -1,5 +1,6 @@
 //! A record as both back ends keep it: numbers, the two ends in one text of bytes, and marks.
 
+use super::Span;
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Ends, Sight};
 use dwell_core::tcp::{Endpoint, Flags, Half, Handshake, Quality};
@@ -104,6 +105,12 @@ pub(super) fn sight(probe: usize, server: i64, client: i64) -> Option<Sight> {
         flags: Flags::from_bits(u32::try_from(flags).ok()?)?,
         syn_acks: u16::try_from(marks >> 10).ok()?,
     })
+}
+
+/// Records without the server's number that begin in a span, each once: a condition and what they are grouped by.
+pub(super) fn lone(span: Span) -> String {
+    let (from, until) = (span.from.0.max(-i64::MAX), span.until.0);
+    format!("isn_key = 0 AND first_at >= {from} AND first_at < {until} GROUP BY key, probe, first_at")
 }
 
 fn pack(record: &Handshake) -> [u8; ENDS] {

@@ -1,6 +1,7 @@
 //! What a warehouse does, wherever it keeps.
 
 use super::{Batch, Day, Minute, Span, WarehouseError};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -16,7 +17,9 @@ pub trait Store: Send {
 
     /// Each connection whose first sight lies in the span, once, with what each of these probes saw of it; a
     /// [`Sight`](dwell_core::tcp::section::Sight) names its probe by the place in this list. In no order that counts;
-    /// until `take` breaks off. Only handshakes with both initial sequence numbers can be joined.
+    /// until `take` breaks off. Only handshakes with both initial sequence numbers can be joined. Returns how many records of
+    /// the connections it left out, because the same probe has another one that began earlier: two places ship under its name,
+    /// or it began anew meanwhile.
     ///
     /// # Errors
     /// When the warehouse cannot be read; what was handed out before that is not all.
@@ -25,19 +28,42 @@ pub trait Store: Send {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError>;
+    ) -> Result<u64, WarehouseError>;
 
-    /// Which probes have sent something that may belong to a span. It looks at no record, and at no more batches than it must.
+    /// How many handshakes of these probes that begin in the span are joined with nothing, because the server's number is not
+    /// known. It looks at all records near the span.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError>;
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError>;
 
-    /// What each probe told of what it sent, by its name. It looks at all batches.
+    /// Which probes have sent something that may belong to a span, by the day under which it is kept. It looks at no record, and at
+    /// no more batches than it must.
     ///
     /// # Errors
     /// When the warehouse cannot be read.
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError>;
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError>;
+
+    /// The same, of all these days together.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
+        Ok(self.senders(span)?.into_values().flatten().collect())
+    }
+
+    /// When the newest record of each probe begins, by its name and its own clock, of those that came last under each day which may
+    /// belong to a span: little is looked at, whatever is kept. A probe may be missing that sent little beside the others.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError>;
+
+    /// What each probe told of what it sent, by its name, in batches that may belong to a span. It looks at all of these.
+    ///
+    /// # Errors
+    /// When the warehouse cannot be read.
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError>;
 
     /// How many records are kept of each probe, each counted once. It looks at all of them.
     ///

@@ -100,7 +100,7 @@ fn tables_of_the_version_before_are_made_into_ours(cluster: &Cluster) {
     }
     let mut store = of(cluster).expect("as it is");
     store.keep(&batch("a", 6, vec![handshake(3, NOON, 5, 6)])).expect("kept");
-    let account = store.accounts().expect("accounts").remove("a").expect("a's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("a").expect("a's");
     // One of each server, and three of ours.
     assert_eq!((account.batches, account.renumbered, account.given_up["killed"]), (5, 1, 6));
     assert_eq!(store.records().expect("a count")["a"], 3);

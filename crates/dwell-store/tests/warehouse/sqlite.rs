@@ -98,12 +98,12 @@ fn a_day_of_the_version_before_is_read_and_written() {
         .expect("as it was");
     drop(connection);
     let mut store = Sqlite::open(folder.path()).expect("a warehouse");
-    assert_eq!(store.accounts().expect("accounts")["a"].batches, 1);
+    assert_eq!(store.accounts(Span::ALL).expect("accounts")["a"].batches, 1);
     assert_eq!(read(folder.path()).expect("read"), 2_000);
     // What was on its way comes again, and then what is new.
     store.keep(&batch("a", 1, (0..2_000).map(|n| handshake(n, NOON, 5, 6)).collect())).expect("known");
     store.keep(&batch("a", 2, vec![handshake(2_000, NOON, 5, 6)])).expect("kept");
-    let account = store.accounts().expect("accounts").remove("a").expect("a's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("a").expect("a's");
     assert_eq!((account.batches, account.renumbered), (2, 0));
     assert_eq!(read(folder.path()).expect("read"), 2_001);
 }
@@ -117,7 +117,7 @@ fn a_file_that_is_just_being_made_holds_nothing_yet() {
     assert_eq!(read(folder.path()).expect("read"), 2_000);
     let mut store = Sqlite::open(folder.path()).expect("a warehouse");
     assert_eq!(store.records().expect("counted").values().sum::<u64>(), 2_000);
-    assert_eq!(store.accounts().expect("told").len(), 1);
+    assert_eq!(store.accounts(Span::ALL).expect("told").len(), 1);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_reader_makes_no_file_of_a_day_that_goes_meanwhile() {
     // Its name is still in the list, and whatever opens it finds none.
     std::os::unix::fs::symlink(folder.path().join("gone"), &file).expect("a name");
     assert_eq!(read(folder.path()).expect("nothing"), 0);
-    assert!(Sqlite::open(folder.path()).expect("a warehouse").accounts().expect("none").is_empty());
+    assert!(Sqlite::open(folder.path()).expect("a warehouse").accounts(Span::ALL).expect("none").is_empty());
     assert!(!folder.path().join("gone").exists());
 }
 
@@ -214,9 +214,39 @@ fn two_writers_and_a_reader_do_not_mind_each_other() {
         }
     });
     let mut store = Sqlite::open(folder.path()).expect("a warehouse");
-    let accounts = store.accounts().expect("accounts");
+    let accounts = store.accounts(Span::ALL).expect("accounts");
     assert_eq!((accounts["a"].batches, accounts["b"].batches), (21, 20));
     assert_eq!(store.records().expect("a count")["b"], 1_000);
+}
+
+/// Where the test of many days has made its files.
+const MANY: &str = "DWELL_TEST_MANY_DAYS";
+
+#[test]
+fn more_days_are_read_than_files_may_be_open() {
+    if let Ok(folder) = std::env::var(MANY) {
+        assert_eq!(read(Path::new(&folder)).expect("joined"), 80);
+        let mut store = Sqlite::open(Path::new(&folder)).expect("a warehouse");
+        assert_eq!(store.senders(Span::ALL).expect("told").len(), 80);
+        assert_eq!(store.accounts(Span::ALL).expect("told")["a"].batches, 80);
+        assert_eq!(store.records().expect("counted")["a"], 80);
+        assert_eq!(store.lone(&["a".to_owned()], Span::ALL).expect("counted"), 0);
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Sqlite::create(folder.path()).expect("a warehouse");
+    for n in 0..80 {
+        let records = vec![handshake(n, NOON + Nanos(DAY.0 * i64::from(n)), 5, 6)];
+        store.keep(&batch("a", n.into(), records)).expect("kept");
+    }
+    let status = Command::new("sh")
+        .args(["-c", r#"ulimit -n 64 && exec "$0" "$@""#])
+        .arg(std::env::current_exe().expect("our name"))
+        .args(["--exact", "sqlite::more_days_are_read_than_files_may_be_open"])
+        .env(MANY, folder.path())
+        .status()
+        .expect("sh");
+    assert!(status.success());
 }
 
 /// Where the test of the full disk has mounted its small one.
@@ -268,7 +298,7 @@ fn an_absent_folder_is_told_and_an_empty_batch_is_kept() {
     assert!(matches!(Sqlite::open(&folder.path().join("nowhere")), Err(WarehouseError::Absent { .. })));
     let mut store = Sqlite::create(folder.path()).expect("a warehouse");
     store.keep(&Batch { probe: "a".to_owned(), ..Batch::default() }).expect("kept");
-    assert_eq!(store.accounts().expect("accounts")["a"].batches, 1);
+    assert_eq!(store.accounts(Span::ALL).expect("accounts")["a"].batches, 1);
     assert_eq!(read(folder.path()).expect("read"), 0);
 }
 
@@ -316,7 +346,7 @@ fn as_one_who_may_not_write(folder: &Path) {
     assert_eq!(read(&odd).expect("both days"), 2_001);
     let mut store = Sqlite::open(&odd).expect("a warehouse");
     assert_eq!(store.records().expect("counted")["a"], 2_001);
-    assert_eq!(store.accounts().expect("told")["a"].batches, 2);
+    assert_eq!(store.accounts(Span::ALL).expect("told")["a"].batches, 2);
     let error = read(&folder.join("cut")).expect_err("its index cannot be made").to_string();
     assert!(error.contains("2026-11-22.sqlite-wal") && error.contains("the right to write"), "{error}");
 }

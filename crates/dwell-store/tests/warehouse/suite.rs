@@ -12,19 +12,22 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 16] = [
+pub(crate) const CASES: [(&str, Case); 19] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
     ("a record counts once", record_once),
     ("of several records of a probe the earliest counts", several),
     ("a connection is told once where clocks are apart", apart),
+    ("a connection is told once where clocks are days apart", days_apart),
     ("the same numbers later are another connection", again),
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
     ("spans hold what is first seen in them", spans),
     ("what comes late is found where it belongs", late),
     ("probes are told that have sent something of a time", senders),
+    ("what is left out is counted", left_out),
+    ("of each probe the newest record is told", newest),
     ("days can be dropped", days),
     ("what is given up is told", given_up),
     ("what the kernel dropped is told", dropped),
@@ -91,7 +94,7 @@ fn batch_once(store: &mut dyn Store) {
     // The number of another life of the spool is another one.
     let other = Batch { epoch: 3, records: vec![handshake(3, NOON, 5, 6)], ..one };
     store.keep(&other).expect("kept");
-    let account = store.accounts().expect("accounts").remove("alpha").expect("alpha's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("alpha").expect("alpha's");
     assert_eq!((account.batches, records_of(store, "alpha")), (2, 3));
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 3);
 }
@@ -113,7 +116,7 @@ fn renumbered(store: &mut dyn Store) {
         store.keep(batch).expect("kept");
     }
     store.keep(&batch("beta-1", 7, vec![one])).expect("kept");
-    let accounts = store.accounts().expect("accounts");
+    let accounts = store.accounts(Span::ALL).expect("accounts");
     let of = |probe: &str| (accounts[probe].batches, accounts[probe].renumbered);
     assert_eq!((of("alpha"), of("beta-1")), ((5, 4), (1, 0)));
     assert_eq!((&accounts["alpha"].given_up, &accounts["alpha"].dropped[&minute]), (&gave(9), &3));
@@ -153,6 +156,21 @@ fn apart(store: &mut dyn Store) {
         for (place, record) in both.into_iter().enumerate() {
             store.keep(&batch(PROBES[place], n.into(), vec![record])).expect("kept");
             records.push((place, record));
+        }
+    }
+    assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
+}
+
+fn days_apart(store: &mut dyn Store) {
+    let day = |n: i64| NOON + Nanos(n * 86_400_000_000_000);
+    let mut records = Vec::new();
+    // On either side of what once were read one after the other.
+    for (serial, [first, second]) in [[0, 3], [4, 7], [5, 8]].into_iter().enumerate() {
+        for (place, day) in [day(first), day(second)].into_iter().enumerate() {
+            let own: Vec<_> =
+                (0..40).map(|n| handshake(100 * serial as u32 + n, day, 9 - place as i64, 1)).collect();
+            store.keep(&batch(PROBES[place], serial as u64, own.clone())).expect("kept");
+            records.extend(own.into_iter().map(|record| (place, record)));
         }
     }
     assert_eq!(read(store, &PROBES, Span::ALL), expected(&records));
@@ -297,6 +315,56 @@ fn senders(store: &mut dyn Store) {
     assert_eq!(told(store, Span::ALL), PROBES);
     assert_eq!(told(store, Span { from: NOON, until: NOON + Nanos(1) }), ["alpha", "beta-1"]);
     assert_eq!(told(store, Span { from: NOON + month, until: Nanos::MAX }), ["gamma.x"]);
+    let senders = store.senders(Span::ALL).expect("senders").into_iter();
+    let of_each: Vec<_> = senders.map(|(day, probes)| (day, Vec::from_iter(probes))).collect();
+    let first = (Day::of(NOON), names(&["alpha", "beta-1"]));
+    assert_eq!(of_each, [first, (Day::of(NOON + month), names(&["gamma.x"]))]);
+}
+
+/// Two places ship under one name; and what comes twice is no other record.
+fn left_out(store: &mut dyn Store) {
+    let (second, minute) = (Nanos::from_secs(1), Nanos::from_secs(60));
+    let later = |n: u32, by: Nanos| handshake(n, NOON + by, 7, 4);
+    let both: Vec<_> =
+        (0..60).flat_map(|n| [(0, handshake(n, NOON, 9, 2)), (1, handshake(n, NOON, 5, 6))]).collect();
+    keep_all(store, &both);
+    let again: Vec<_> = (0..20).map(|n| later(n, second)).chain((40..50).map(|n| later(n, second))).collect();
+    store.keep(&batch("alpha", 2, again.clone())).expect("kept");
+    store.keep(&batch("alpha", 3, again)).expect("kept");
+    let lone = |n, at| Handshake { isn_server: None, ..handshake(n, at, 5, 6) };
+    let of = |at| (100..107).map(|n| lone(n, at)).collect::<Vec<_>>();
+    store.keep(&batch("alpha", 4, of(NOON))).expect("kept");
+    store.keep(&batch("alpha", 5, of(NOON))).expect("kept");
+    store.keep(&batch("beta-1", 4, of(NOON + minute))).expect("kept");
+    let count = |store: &mut dyn Store, probes: &[&str], span| {
+        let left_out = store.connections(&names(probes), span, &mut |_| ControlFlow::Continue(()));
+        (left_out.expect("joined"), store.lone(&names(probes), span).expect("counted"))
+    };
+    assert_eq!(count(store, &["alpha", "beta-1"], Span::ALL), (30, 14));
+    assert_eq!(count(store, &["beta-1"], Span::ALL), (0, 7));
+    assert_eq!(count(store, &["alpha", "beta-1"], Span { from: NOON + second, until: Nanos::MAX }), (0, 7));
+    assert_eq!(count(store, &["alpha", "beta-1"], Span { from: NOON, until: NOON + minute }), (30, 7));
+}
+
+fn newest(store: &mut dyn Store) {
+    let (second, month) = (Nanos::from_secs(1), Nanos::from_secs(30 * 86_400));
+    assert!(store.newest(Span::ALL).expect("none").is_empty());
+    let of = |from: u32, at: Nanos| -> Vec<Handshake> {
+        (from..from + 300).map(|n| handshake(n, at + Nanos(second.0 * i64::from(n % 300)), 5, 6)).collect()
+    };
+    store.keep(&batch("alpha", 1, of(0, NOON))).expect("kept");
+    store.keep(&batch("beta-1", 1, of(0, NOON - Nanos(second.0 * 500)))).expect("kept");
+    // What came late is not newer.
+    store.keep(&batch("alpha", 2, of(300, NOON - Nanos(second.0 * 900)))).expect("kept");
+    store.keep(&batch("gamma.x", 1, of(600, NOON - month))).expect("kept");
+    let told = |store: &mut dyn Store, span| -> Vec<(String, i64)> {
+        let newest = store.newest(span).expect("told").into_iter();
+        newest.map(|(probe, at)| (probe, (at - NOON).0 / second.0)).collect()
+    };
+    let two = [("alpha".to_owned(), 299), ("beta-1".to_owned(), -201)];
+    assert_eq!(told(store, Span { from: NOON, until: Nanos::MAX }), two);
+    assert_eq!(told(store, Span::ALL)[..2], two);
+    assert_eq!(told(store, Span::ALL)[2], ("gamma.x".to_owned(), 299 - month.0 / second.0));
 }
 
 fn days(store: &mut dyn Store) {
@@ -313,7 +381,7 @@ fn days(store: &mut dyn Store) {
     store.drop_day(all[3]).expect("nothing to drop");
     assert_eq!(store.days().expect("days").len(), 11);
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 11);
-    assert_eq!(store.accounts().expect("accounts")["alpha"].batches, 11);
+    assert_eq!(store.accounts(Span::ALL).expect("accounts")["alpha"].batches, 11);
     // What comes again after that is new.
     store.keep(&batch("alpha", 3, vec![handshake(3, all[3].start(), 5, 6)])).expect("kept");
     assert_eq!(read(store, &["alpha"], Span::ALL).len(), 12);
@@ -332,7 +400,7 @@ fn given_up(store: &mut dyn Store) {
     absurd[5].server_half = Half::Exact(Nanos(-1));
     absurd[6].total = Half::AtMost(Nanos::MAX);
     store.keep(&batch("beta-1", 3, absurd)).expect("kept");
-    let account = store.accounts().expect("accounts").remove("beta-1").expect("beta's");
+    let account = store.accounts(Span::ALL).expect("accounts").remove("beta-1").expect("beta's");
     let told: Vec<(&str, u64)> =
         account.given_up.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
     assert_eq!(told, [("absurd-round-trip", 2), ("absurd-time", 1), ("spool 'full'\n\\", 12)]);
@@ -358,12 +426,25 @@ fn dropped(store: &mut dyn Store) {
     ] {
         store.keep(&one).expect("kept");
     }
-    let accounts = store.accounts().expect("accounts");
+    let accounts = store.accounts(Span::ALL).expect("accounts");
     let of = |probe: &str| -> Vec<(Minute, u64)> {
         accounts[probe].dropped.iter().map(|(minute, packets)| (*minute, *packets)).collect()
     };
     assert_eq!(of("alpha"), [(minute(0), 5), (minute(1), 107)]);
     assert_eq!(of("gamma.x"), [(minute(0), u64::MAX), (minute(3), 1)]);
+    // Of a span those are told that may belong to it.
+    let week = Nanos::from_secs(7 * 86_400);
+    store.keep(&batch("alpha", 9, vec![handshake(1, NOON + week, 5, 6)])).expect("kept");
+    let mut batches = |span| -> Vec<(String, u64)> {
+        let accounts = store.accounts(span).expect("accounts").into_iter();
+        accounts.map(|(name, account)| (name, account.batches)).collect()
+    };
+    assert_eq!(batches(Span { from: NOON + week, until: Nanos::MAX }), [("alpha".to_owned(), 1)]);
+    assert_eq!(
+        batches(Span { from: NOON, until: NOON }),
+        [("alpha".to_owned(), 3), ("gamma.x".to_owned(), 2)]
+    );
+    store.drop_day(Day::of(NOON + week)).expect("dropped");
     // They are forgotten with their day.
     assert_eq!(store.days().expect("days"), [Day::of(NOON)]);
 }

@@ -35,6 +35,9 @@ pub struct Clocks {
     ahead: Option<Vec<Nanos>>,
 }
 
+/// Takes a connection, and how many records of it were left out, because their probe has an earlier one.
+pub type TakeOf<'a> = dyn FnMut(Connection, u64) -> ControlFlow<()> + 'a;
+
 impl Clocks {
     /// Of so many probes.
     #[must_use]
@@ -54,18 +57,13 @@ impl Clocks {
 
     /// Takes all records under a key, and hands out the connections that they are of, now or in the end. Of several records
     /// of a probe that are of one connection, the earliest counts.
-    pub fn part(
-        &mut self,
-        ends: Ends,
-        mut seen: Vec<Seen>,
-        take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    pub fn part(&mut self, ends: Ends, mut seen: Vec<Seen>, take: &mut TakeOf<'_>) -> ControlFlow<()> {
         seen.sort_by_key(|seen| (seen.first_at, seen.sight.probe));
         let ends_at = seen.last().map_or(Nanos::ZERO, |last| last.first_at);
         if seen.first().is_none_or(|first| ends_at - first.first_at <= TOGETHER) {
-            let Some(connection) = whole(ends, &seen) else { return ControlFlow::Continue(()) };
+            let Some((connection, left_out)) = whole(ends, &seen) else { return ControlFlow::Continue(()) };
             self.note(&connection);
-            return take(connection);
+            return take(connection, left_out);
         }
         if let Some(ahead) = &self.ahead {
             return parted(ends, seen, ahead, take);
@@ -75,7 +73,7 @@ impl Clocks {
     }
 
     /// Nothing is still to come: hands out what waits.
-    pub fn finish(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> ControlFlow<()> {
+    pub fn finish(&mut self, take: &mut TakeOf<'_>) -> ControlFlow<()> {
         let ahead = self.ahead();
         for (ends, seen) in std::mem::take(&mut self.waiting) {
             parted(ends, seen, &ahead, take)?;
@@ -142,20 +140,15 @@ fn usual(near: u64, far: &[Nanos]) -> Nanos {
     if far.len() as u64 > near { far[far.len() / 2] } else { Nanos::ZERO }
 }
 
-fn parted(
-    ends: Ends,
-    mut seen: Vec<Seen>,
-    ahead: &[Nanos],
-    take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+fn parted(ends: Ends, mut seen: Vec<Seen>, ahead: &[Nanos], take: &mut TakeOf<'_>) -> ControlFlow<()> {
     let at = |seen: &Seen| seen.first_at - ahead[seen.sight.probe];
     seen.sort_by_key(|seen| (at(seen), seen.sight.probe));
     let mut rest = &seen[..];
     while let Some(first) = rest.first() {
         let together = rest.partition_point(|seen| at(seen) - at(first) <= TOGETHER);
         let (one, behind) = rest.split_at(together);
-        if let Some(connection) = whole(ends, one) {
-            take(connection)?;
+        if let Some((connection, left_out)) = whole(ends, one) {
+            take(connection, left_out)?;
         }
         rest = behind;
     }
@@ -173,12 +166,13 @@ fn earliest(seen: &[Seen]) -> Vec<Seen> {
     first
 }
 
-/// Of these one connection; `None` of none.
-fn whole(ends: Ends, seen: &[Seen]) -> Option<Connection> {
+/// Of these one connection, and how many of them were left out; `None` of none.
+fn whole(ends: Ends, seen: &[Seen]) -> Option<(Connection, u64)> {
     let first_at = seen.iter().map(|seen| seen.first_at).min()?;
     let mut sights: Vec<Sight> = earliest(seen).iter().map(|seen| seen.sight).collect();
     sights.sort_by_key(|sight| sight.probe);
-    Some(Connection { ends, first_at, sights })
+    let left_out = (seen.len() - sights.len()) as u64;
+    Some((Connection { ends, first_at, sights }, left_out))
 }
 
 #[cfg(test)]

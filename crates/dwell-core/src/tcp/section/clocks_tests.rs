@@ -26,7 +26,7 @@ fn at(probe: usize, second: i64) -> Seen {
 fn told(most: usize, keys: &[(u16, &[Seen])]) -> Vec<Vec<(usize, i64)>> {
     let mut clocks = Clocks { most, ..Clocks::new(3) };
     let mut all: Vec<Connection> = Vec::new();
-    let mut take = |connection| {
+    let mut take = |connection, _| {
         all.push(connection);
         ControlFlow::Continue(())
     };
@@ -40,6 +40,22 @@ fn told(most: usize, keys: &[(u16, &[Seen])]) -> Vec<Vec<(usize, i64)>> {
         _ => unreachable!("as made above"),
     };
     all.iter().map(|one| one.sights.iter().map(|sight| (sight.probe, second(sight))).collect()).collect()
+}
+
+#[test]
+fn of_each_connection_it_is_known_how_many_records_were_left_out() {
+    let (mut clocks, mut all) = (Clocks::new(3), Vec::new());
+    let mut take = |_, left_out| {
+        all.push(left_out);
+        ControlFlow::Continue(())
+    };
+    for seen in
+        [vec![at(0, 0)], vec![at(0, 0), at(1, 1), at(0, 2), at(0, 3)], vec![at(1, 0), at(0, 300), at(0, 301)]]
+    {
+        assert!(clocks.part(ends(1), seen, &mut take).is_continue());
+    }
+    assert!(clocks.finish(&mut take).is_continue());
+    assert_eq!(all, [0, 2, 0, 1]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ mod summary;
 mod way;
 
 pub use blame::{Blame, NoBlame, Reach};
-pub use clocks::{Clocks, Seen, TOGETHER};
+pub use clocks::{Clocks, Seen, TOGETHER, TakeOf};
 pub use connection::{Connection, Ends, Sight};
 pub use course::Course;
 pub use estimate::Estimate;

@@ -13,6 +13,7 @@ use super::join::{Asked, EACH, Row, See};
 use super::parts::{self, Work};
 use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use schema::{BATCHES, HANDSHAKES};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,25 +143,51 @@ impl Store for ClickHouse {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
+    ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
         let work = |work: &mut Work<'_>| self.join_parts(probes, span, work);
-        parts::join(PARTS, WORKERS, work, (probes.len(), span), take).map(drop)
+        let mut left_out = 0;
+        parts::join(PARTS, WORKERS, work, (probes.len(), span), &mut left_out, take).map(|_| left_out)
     }
 
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        let mut rows = self.ask(&format!("SELECT DISTINCT probe FROM {BATCHES} WHERE {}", around(span)))?;
-        let mut probes = BTreeSet::new();
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
+        let (days, lone) = (around(span), row::lone(span));
+        let of_each = counts(&mut self.ask(&format!(
+            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {days} AND {lone}) GROUP BY probe"
+        ))?)?;
+        Ok(probes.iter().filter_map(|probe| of_each.get(probe)).sum())
+    }
+
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        let days = around(span);
+        let mut rows =
+            self.ask(&format!("SELECT DISTINCT probe, toInt64(day) FROM {BATCHES} WHERE {days}"))?;
+        let mut senders: BTreeMap<Day, BTreeSet<String>> = BTreeMap::new();
         while let Some(probe) = rows.text()? {
-            probes.insert(probe);
+            let number = rows.next_number()?;
+            senders.entry(day(&mut rows, number)?).or_default().insert(probe);
         }
-        Ok(probes)
+        Ok(senders)
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        let days = around(span);
+        let mut rows =
+            self.ask(&format!("SELECT probe, max(first_at) FROM {HANDSHAKES} WHERE {days} GROUP BY probe"))?;
+        let mut newest = BTreeMap::new();
+        while let Some(probe) = rows.text()? {
+            // Each shard tells of its own.
+            let at = Nanos(rows.next_number()?);
+            newest.entry(probe).and_modify(|newest: &mut Nanos| *newest = at.max(*newest)).or_insert(at);
+        }
+        Ok(newest)
+    }
+
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
+        let days = around(span);
         let mut rows = self.ask(&format!(
-            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} GROUP BY day, probe, epoch, serial, digest"
+            "SELECT probe, max(given_up), max(dropped) FROM {BATCHES} WHERE {days} GROUP BY day, probe, epoch, serial, digest"
         ))?;
         while let Some(probe) = rows.text()? {
             let account = accounts.entry(probe).or_default();
@@ -169,7 +196,7 @@ impl Store for ClickHouse {
         }
         let renumbered = counts(&mut self.ask(&format!(
             "SELECT probe, toInt64(sum(more)) FROM \
-                 (SELECT probe, toInt64(uniqExact(digest)) - 1 AS more FROM {BATCHES} GROUP BY day, probe, epoch, serial) \
+                 (SELECT probe, toInt64(uniqExact(digest)) - 1 AS more FROM {BATCHES} WHERE {days} GROUP BY day, probe, epoch, serial) \
              GROUP BY probe"
         ))?)?;
         for (probe, count) in renumbered {
@@ -210,13 +237,15 @@ fn counts(rows: &mut Rows) -> Result<BTreeMap<String, u64>, WarehouseError> {
 fn days(rows: &mut Rows) -> Result<Vec<Day>, WarehouseError> {
     let mut days = Vec::new();
     while let Some(number) = rows.number()? {
-        let day =
-            i32::try_from(number).map_err(|_| rows.failed(format!("day {number}, which cannot be: ")))?;
-        days.push(Day(day));
+        days.push(day(rows, number)?);
     }
     days.sort_unstable();
     days.dedup();
     Ok(days)
+}
+
+fn day(rows: &mut Rows, number: i64) -> Result<Day, WarehouseError> {
+    i32::try_from(number).map(Day).map_err(|_| rows.failed(format!("day {number}, which cannot be: ")))
 }
 
 /// Rows of the days that may hold something of a span.

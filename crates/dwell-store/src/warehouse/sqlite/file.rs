@@ -2,8 +2,9 @@
 
 use super::still::{self, Still};
 use crate::warehouse::batch::Admitted;
-use crate::warehouse::row::Row;
-use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, WarehouseError};
+use crate::warehouse::row::{self, Row};
+use crate::warehouse::{Account, Batch, FORMAT, NO_DIGESTS, Span, WarehouseError};
+use dwell_core::Nanos;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,6 +18,9 @@ pub(super) const PARTS: u64 = 64;
 
 /// Says that a file is ours: "dwel".
 const APPLICATION: i64 = 0x6477_656c;
+
+/// So many rows of each table are looked at for the newest records: they lie in the order in which they came.
+const LAST: u32 = 128;
 
 /// A writer waits so long for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -119,19 +123,40 @@ impl DayFile {
         keeping.commit().map_err(sql)
     }
 
-    /// Adds which probes have sent something: from each name to the next, so that few batches are looked at.
-    pub(super) fn probes(&self, probes: &mut BTreeSet<String>) -> Result<(), WarehouseError> {
+    /// Which probes have sent something: from each name to the next, so that few batches are looked at.
+    pub(super) fn probes(&self) -> Result<BTreeSet<String>, WarehouseError> {
         let next = |after: &str| -> rusqlite::Result<Option<String>> {
             let mut names =
                 self.connection.prepare_cached("SELECT min(probe) FROM batches WHERE probe > ?")?;
             names.query_row([after], |row| row.get(0))
         };
-        let mut name = String::new();
+        let (mut probes, mut name) = (BTreeSet::new(), String::new());
         while let Some(one) = next(&name).map_err(|error| told(&self.file, "read it", error))? {
             probes.insert(one.clone());
             name = one;
         }
-        self.true_to_now()
+        self.true_to_now()?;
+        Ok(probes)
+    }
+
+    /// Adds when the newest record of each probe begins, of those that came last.
+    pub(super) fn newest(&self, newest: &mut BTreeMap<String, Nanos>) -> Result<(), WarehouseError> {
+        let read = self.read_newest(newest).map_err(|error| told(&self.file, "read it", error));
+        self.true_to_now().and(read)
+    }
+
+    fn read_newest(&self, newest: &mut BTreeMap<String, Nanos>) -> rusqlite::Result<()> {
+        for part in 0..PARTS {
+            let text =
+                format!("SELECT probe, first_at FROM {} ORDER BY rowid DESC LIMIT {LAST}", table(part));
+            let mut last = self.connection.prepare(&text)?;
+            let mut rows = last.query([])?;
+            while let Some(row) = rows.next()? {
+                let at = Nanos(row.get(1)?);
+                newest.entry(row.get(0)?).and_modify(|newest| *newest = at.max(*newest)).or_insert(at);
+            }
+        }
+        Ok(())
     }
 
     /// Adds what each probe sent.
@@ -168,7 +193,19 @@ impl DayFile {
 
     /// Adds how many records of each probe are kept.
     pub(super) fn records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
-        let read = self.read_records(records);
+        self.count(records, "GROUP BY key, probe")
+    }
+
+    /// How many records of each probe that begin in the span lack the server's number.
+    pub(super) fn lone(&self, span: Span) -> Result<BTreeMap<String, u64>, WarehouseError> {
+        let mut lone = BTreeMap::new();
+        self.count(&mut lone, &format!("WHERE {}", row::lone(span)))?;
+        Ok(lone)
+    }
+
+    /// Adds how many such records of each probe there are.
+    fn count(&self, records: &mut BTreeMap<String, u64>, which: &str) -> Result<(), WarehouseError> {
+        let read = self.read_count(records, which);
         self.true_to_now().and(read)
     }
 
@@ -177,11 +214,11 @@ impl DayFile {
         self.still.as_ref().map_or(Ok(()), Still::check)
     }
 
-    fn read_records(&self, records: &mut BTreeMap<String, u64>) -> Result<(), WarehouseError> {
+    fn read_count(&self, records: &mut BTreeMap<String, u64>, which: &str) -> Result<(), WarehouseError> {
         let sql = |error| told(&self.file, "read it", error);
         for part in 0..PARTS {
             let text = format!(
-                "SELECT probe, count(*) FROM (SELECT probe FROM {} GROUP BY key, probe) GROUP BY probe",
+                "SELECT probe, count(*) FROM (SELECT probe FROM {} {which}) GROUP BY probe",
                 table(part)
             );
             for (probe, count) in self.counts(&text).map_err(sql)? {

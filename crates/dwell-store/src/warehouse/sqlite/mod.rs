@@ -6,6 +6,7 @@ mod still;
 mod zones;
 
 use super::{Account, Batch, Day, Span, Store, WarehouseError};
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use file::{DayFile, failed};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,9 +32,24 @@ impl Sqlite {
     /// In this folder, which is made if it is not there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or nothing may be written into it: whoever begins to listen is to know that, and not with the first batch.
     pub fn create(folder: &Path) -> Result<Self, WarehouseError> {
-        fs::create_dir_all(folder).map_err(|error| io_failed(folder, "make the folder", &error))?;
+        let refused = |doing, error: io::Error| {
+            let why = format!(
+                "{error}; let who runs this write there (its owner, its mode, a disk that is not read-only), or name another folder with --warehouse"
+            );
+            failed(folder, doing, why)
+        };
+        fs::create_dir_all(folder).map_err(|error| refused("make the folder", error))?;
+        // Modes do not say all of it: the disk may be read-only.
+        let trial = folder.join(format!(".{}-may-write", std::process::id()));
+        match fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)) {
+            // Batches wait until there is room.
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => {
+                return Err(refused("write into the folder", error));
+            }
+            _ => {}
+        }
         Ok(Self { folder: folder.to_owned(), open: None, zones: Zones::default() })
     }
 
@@ -55,6 +71,21 @@ impl Sqlite {
 
     fn file(&self, day: Day) -> PathBuf {
         self.folder.join(format!("{day}{SUFFIX}"))
+    }
+
+    /// Shows the files of the days that may hold something of a span, one open at a time: there may be more days than a process may
+    /// have files open.
+    fn around(
+        &mut self,
+        span: Span,
+        mut see: impl FnMut(Day, &DayFile) -> Result<(), WarehouseError>,
+    ) -> Result<(), WarehouseError> {
+        for day in read::around(&self.days()?, span) {
+            if let Some(file) = DayFile::open(&self.file(day))? {
+                see(day, &file)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -79,50 +110,57 @@ impl Store for Sqlite {
         probes: &[String],
         span: Span,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
-    ) -> Result<(), WarehouseError> {
+    ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
         let windows = read::windows(&self.days()?, span);
         let files = |window: &read::Window| window.days.iter().map(|day| self.file(*day)).collect();
         let files: Vec<Vec<PathBuf>> = windows.iter().map(files).collect();
         self.zones.forget_all_but(&files.concat());
+        let mut left_out = 0;
         for (window, files) in windows.iter().zip(&files) {
             // All of time is read as it lies.
             let zones = (span != Span::ALL).then_some(&mut self.zones);
-            if read::connections(files, probes, window, zones, take)?.is_break() {
+            if read::connections(files, probes, window, zones, &mut left_out, take)?.is_break() {
                 break;
             }
         }
-        Ok(())
+        Ok(left_out)
     }
 
-    fn probes(&mut self, span: Span) -> Result<BTreeSet<String>, WarehouseError> {
-        let (first, last) = Day::around(span);
-        let mut probes = BTreeSet::new();
-        for day in self.days()?.into_iter().filter(|day| (first..=last).contains(day)) {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.probes(&mut probes)?;
-            }
-        }
-        Ok(probes)
+    fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
+        let mut lone = 0;
+        self.around(span, |_, file| {
+            let of_each = file.lone(span)?;
+            lone += probes.iter().filter_map(|probe| of_each.get(probe)).sum::<u64>();
+            Ok(())
+        })?;
+        Ok(lone)
     }
 
-    fn accounts(&mut self) -> Result<BTreeMap<String, Account>, WarehouseError> {
+    fn senders(&mut self, span: Span) -> Result<BTreeMap<Day, BTreeSet<String>>, WarehouseError> {
+        let mut senders = BTreeMap::new();
+        self.around(span, |day, file| {
+            senders.insert(day, file.probes()?);
+            Ok(())
+        })?;
+        Ok(senders)
+    }
+
+    fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        let mut newest = BTreeMap::new();
+        self.around(span, |_, file| file.newest(&mut newest))?;
+        Ok(newest)
+    }
+
+    fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
         let mut accounts = BTreeMap::new();
-        for day in self.days()? {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.accounts(&mut accounts)?;
-            }
-        }
+        self.around(span, |_, file| file.accounts(&mut accounts))?;
         Ok(accounts)
     }
 
     fn records(&mut self) -> Result<BTreeMap<String, u64>, WarehouseError> {
         let mut records = BTreeMap::new();
-        for day in self.days()? {
-            if let Some(file) = DayFile::open(&self.file(day))? {
-                file.records(&mut records)?;
-            }
-        }
+        self.around(Span::ALL, |_, file| file.records(&mut records))?;
         Ok(records)
     }
 

@@ -13,8 +13,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// SQLite attaches ten files at most: those of so many days, and of two days before and two after, because a batch is
-/// kept under one day, none of its records is further from that than one, and the probes' clocks differ.
+/// SQLite attaches so many files at most.
+const ATTACHED: usize = 10;
+
+/// Of more, those of so many days are, and of two days before and two after, because a batch is kept under one day, none of its
+/// records is further from that than one, and the probes' clocks differ.
 const WINDOW: i32 = 6;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
@@ -29,8 +32,20 @@ pub(super) struct Window {
     pub(super) days: Vec<Day>,
 }
 
-/// The span in windows; in each the days whose files may hold what belongs to it.
+/// Of these days those that may hold something of a span.
+pub(super) fn around(days: &[Day], span: Span) -> Vec<Day> {
+    let (first, last) = Day::around(span);
+    days.iter().filter(|day| (first..=last).contains(*day)).copied().collect()
+}
+
+/// The span in windows; in each the days whose files may hold what belongs to it. Of few days there is one: then no connection lies
+/// on an edge, however far clocks are apart.
 pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
+    let all = around(days, span);
+    if all.len() <= ATTACHED {
+        let reach = Span { from: span.from - join::SLACK, until: span.until + join::SLACK };
+        return vec![Window { span, reach, days: all }];
+    }
     let (Some(first), Some(last)) = (days.first(), days.last()) else { return Vec::new() };
     let mut windows = Vec::new();
     let mut start = first.0.max(Day::of(span.from).0) - 1;
@@ -54,12 +69,13 @@ pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
     windows
 }
 
-/// The connections of a window, whose days have these files.
+/// The connections of a window, whose days have these files. Counts in `left_out` the records of theirs that it leaves out.
 pub(super) fn connections(
     files: &[PathBuf],
     probes: &[String],
     window: &Window,
     zones: Option<&mut Zones>,
+    left_out: &mut u64,
     take: &mut dyn FnMut(Joined) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, WarehouseError> {
     let mut made = Vec::with_capacity(files.len());
@@ -71,7 +87,7 @@ pub(super) fn connections(
     let zones = zones.as_deref();
     let workers = thread::available_parallelism().map_or(1, usize::from).min(PARTS as usize);
     let work = |work: &mut Work<'_>| join_parts(files, probes, window.reach, zones, work);
-    let joined = parts::join(PARTS, workers, work, (probes.len(), window.span), take);
+    let joined = parts::join(PARTS, workers, work, (probes.len(), window.span), left_out, take);
     // Where something changed meanwhile, that is why whatever else went wrong.
     files.iter().filter_map(|file| file.still.as_ref()).try_for_each(Still::check)?;
     joined

@@ -1,6 +1,6 @@
 //! Captures, each of one place, joined here: as a warehouse would, without one.
 
-use super::source::Source;
+use super::source::{Source, left_out};
 use crate::captures::{Captures, skipped};
 use crate::figure::counted;
 use anyhow::Result;
@@ -30,26 +30,20 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
         let packets = counted(seen.packets, "packet");
         remarks.extend(skipped(&[seen]).map(|told| format!("{name}: of {packets} skipped: {told}")));
     }
-    if lone > 0 {
-        remarks.push(format!("{} without the server's number, joined with none", counted(lone, "handshake")));
-    }
-    let all: usize = records.values().map(Vec::len).sum();
-    let mut connections = joined(records, files.len());
-    let twice = all - connections.iter().map(|connection| connection.sights.len()).sum::<usize>();
-    if twice > 0 {
-        let twice = counted(twice as u64, "handshake");
-        remarks.push(format!("{twice} that one place has seen before, left out"));
-    }
+    let (mut connections, twice) = joined(records, files.len());
+    remarks.extend(left_out(lone, twice));
     let names = files.iter().map(|(name, _)| name.clone()).collect();
     connections.sort_unstable_by_key(|connection| (connection.first_at, connection.ends));
     Ok(Source::captures(names, connections, remarks))
 }
 
-/// The connections that these are of.
-fn joined(records: HashMap<Ends, Vec<Seen>>, probes: usize) -> Vec<Connection> {
+/// The connections that these are of, and how many of these are of a place that has seen the connection before.
+fn joined(records: HashMap<Ends, Vec<Seen>>, probes: usize) -> (Vec<Connection>, u64) {
     let (mut clocks, mut connections) = (Clocks::new(probes), Vec::with_capacity(records.len()));
-    let mut take = |connection| {
+    let mut twice = 0;
+    let mut take = |connection, left_out| {
         connections.push(connection);
+        twice += left_out;
         ControlFlow::Continue(())
     };
     // None of them breaks off.
@@ -57,5 +51,5 @@ fn joined(records: HashMap<Ends, Vec<Seen>>, probes: usize) -> Vec<Connection> {
         let _ = clocks.part(ends, seen, &mut take);
     }
     let _ = clocks.finish(&mut take);
-    connections
+    (connections, twice)
 }

@@ -1,5 +1,6 @@
 //! Going on with what is new in a warehouse.
 
+use super::clocks::FARTHEST;
 use super::lines::Lines;
 use super::outcome::{Choice, Outcome, is_nat};
 use super::source::{self, Source, now};
@@ -14,6 +15,7 @@ use dwell_core::tcp::section::{Connection, Ends};
 use dwell_store::warehouse::WarehouseError;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal};
+use std::mem;
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -24,14 +26,15 @@ const EACH: Duration = Duration::from_secs(1);
 /// How often keys are heard.
 const KEYS: Duration = Duration::from_millis(50);
 
-/// How far back it is looked for, where nobody says: probes ship later than they see.
+/// How far back it is looked for, where nobody says: probes ship later than they see. Clocks may take it farther.
 const BACK: u32 = 120;
 
-/// A connection that not every probe has told of is told without the others after this time.
+/// A connection that not every probe has told of is told without the others after this time, by this host's clock.
 const PATIENCE: Nanos = Nanos::from_secs(30);
 
-/// A connection that the warehouse hands out no longer is known as told for so long.
-const REMEMBERED: Nanos = Nanos::from_secs(120);
+/// A connection that the warehouse hands out no longer is known as told for so long: where a clock turns out to be behind, it is
+/// looked so much farther back from then on.
+const REMEMBERED: Nanos = FARTHEST;
 
 /// So many connections tell the order of the probes, or as many as there are after [`PATIENCE`]: what was told in one
 /// order cannot be taken back in another.
@@ -41,6 +44,8 @@ const VOTERS: u64 = 30;
 #[derive(Default)]
 struct Told {
     when: HashMap<Ends, Nanos>,
+    /// Since when others wait for what more probes tell.
+    waiting: HashMap<Ends, Nanos>,
     /// Those that not every probe saw, of this look, by their numbers: what may be one behind a NAT.
     parts: HashMap<IsnKey, Vec<Ends>>,
 }
@@ -80,6 +85,8 @@ impl Told {
 /// One look at what the warehouse hands out: chooses what is new, once every probe has told of it or it has waited for so long.
 struct Look<'a> {
     told: &'a mut Told,
+    /// Since when those wait that did at the look before.
+    waited: HashMap<Ends, Nanos>,
     now: Nanos,
     probes: usize,
     /// `None`: nothing waits any more.
@@ -89,7 +96,19 @@ struct Look<'a> {
 impl<'a> Look<'a> {
     fn new(told: &'a mut Told, now: Nanos, probes: usize, patience: Option<Nanos>) -> Self {
         told.parts.clear();
-        Self { told, now, probes, patience }
+        let waited = mem::take(&mut told.waiting);
+        Self { told, waited, now, probes, patience }
+    }
+
+    /// Whether nothing more is waited for. A probe's clock does not say how long: it may be behind, and others ship later.
+    fn is_ripe(&mut self, connection: &Connection) -> bool {
+        let Some(patience) = self.patience.filter(|_| connection.sights.len() < self.probes) else {
+            return true;
+        };
+        let since = self.waited.get(&connection.ends).copied().unwrap_or(self.now);
+        self.told.waiting.insert(connection.ends, since);
+        // One whose clock is ahead waits until then.
+        self.now - since.max(connection.first_at) >= patience
     }
 }
 
@@ -101,9 +120,7 @@ impl Choice for Look<'_> {
     }
 
     fn wants(&mut self, connection: &Connection) -> bool {
-        let waited = |patience: Nanos| self.now - connection.first_at >= patience;
-        let is_ripe = connection.sights.len() == self.probes || self.patience.is_none_or(waited);
-        let is_new = !self.told.has(connection, self.now) && is_ripe;
+        let is_new = !self.told.has(connection, self.now) && self.is_ripe(connection);
         if is_new {
             self.told.note(connection, self.now);
         }
@@ -159,6 +176,8 @@ struct Following {
     ordered: bool,
     /// Why there are none to be asked.
     missing: Option<String>,
+    /// What is to be said of the clocks of those that are, while nothing is told.
+    clocks: Vec<String>,
     told: Told,
     /// What is to be said of probes that came too late.
     late: Vec<String>,
@@ -166,7 +185,14 @@ struct Following {
 
 impl Following {
     fn new() -> Self {
-        Self { began: now(), ordered: false, missing: None, told: Told::default(), late: Vec::new() }
+        Self {
+            began: now(),
+            ordered: false,
+            missing: None,
+            clocks: Vec::new(),
+            told: Told::default(),
+            late: Vec::new(),
+        }
     }
 
     /// Tells what is new.
@@ -185,12 +211,17 @@ impl Following {
                 if outcome.be_of(source.asked()) {
                     (self.began, self.ordered) = (now(), false);
                 }
+                source.widen()?;
+                self.clocks = source.clocks()?;
                 let voters = outcome.learn_order(source)?;
                 self.ordered |=
                     voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - self.began > PATIENCE);
             }
-        } else if order.is_empty() {
-            self.late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
+        } else {
+            source.widen()?;
+            if order.is_empty() {
+                self.late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
+            }
         }
         if self.ordered {
             hear(source, outcome, lines, &mut self.told, Some(PATIENCE))?;
@@ -200,12 +231,15 @@ impl Following {
 
     /// What is waited for before anything can be told.
     fn waits(&self, outcome: &Outcome) -> Option<String> {
-        match (&self.missing, self.ordered, outcome.connections()) {
-            (Some(missing), ..) => Some(wait_for(missing)),
-            (None, false, _) => Some("waiting for connections that tell the order of the probes".to_owned()),
-            (None, true, 0) => Some("waiting for connections".to_owned()),
-            _ => None,
-        }
+        let what = match (&self.missing, self.ordered, outcome.connections()) {
+            (Some(missing), ..) => return Some(wait_for(missing)),
+            (None, false, _) => "waiting for connections that tell the order of the probes",
+            (None, true, 0) => "waiting for connections",
+            _ => return None,
+        };
+        // Those that were just begun have nothing to say for themselves yet.
+        let clocks = self.clocks.iter().filter(|_| now() - self.began > PATIENCE);
+        Some(std::iter::once(what).chain(clocks.map(String::as_str)).collect::<Vec<_>>().join("; "))
     }
 
     /// Tells what has waited, as it is.
@@ -282,12 +316,12 @@ mod tests {
         let mut told = Told::default();
         assert!(!told.has(&of(1), Nanos::ZERO));
         (1..=2).for_each(|port| told.note(&of(port), Nanos::ZERO));
-        for second in 0..600 {
+        for second in 0..700 {
             assert!(told.has(&of(1), Nanos::from_secs(second)));
             told.forget(Nanos::from_secs(second));
         }
         assert_eq!(told.when.len(), 1);
-        told.forget(Nanos::from_secs(1_000));
+        told.forget(Nanos::from_secs(1_400));
         assert!(told.when.is_empty());
     }
 
@@ -331,6 +365,24 @@ mod tests {
         let again = connection(3, &[0]);
         let all = [inside.clone(), outside, again];
         assert_eq!(told(&[alone(&inside), &all]), [vec![1], vec![2, 3]]);
+    }
+
+    /// However late its clock says that it began.
+    #[test]
+    fn a_connection_waits_for_other_probes_by_this_hosts_clock() {
+        let seen = connection(1, &[0]);
+        let mut told = Told::default();
+        let mut wants = |second, probes: &[usize]| {
+            let now = Nanos::from_secs(second);
+            let mut look = Look::new(&mut told, now, 2, Some(PATIENCE));
+            look.wants(&Connection { first_at: seen.first_at, ..connection(1, probes) })
+        };
+        assert!(!wants(500, &[0]) && !wants(529, &[0]));
+        assert!(wants(529, &[0, 1]) && !wants(600, &[0, 1]));
+        let mut told = Told::default();
+        let mut wants =
+            |second| Look::new(&mut told, Nanos::from_secs(second), 2, Some(PATIENCE)).wants(&seen);
+        assert!(!wants(500) && !wants(529) && wants(530) && !wants(531));
     }
 
     #[test]

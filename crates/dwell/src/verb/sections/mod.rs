@@ -1,5 +1,6 @@
 //! `dwell sections`: round-trip times joined over several places, section by section.
 
+mod clocks;
 mod files;
 mod follow;
 mod given;
@@ -56,7 +57,7 @@ pub(crate) struct SectionsArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     order: Vec<String>,
 
-    /// Of a warehouse, only the last so many seconds
+    /// Of a warehouse, only the last so many seconds, by this host's clock
     #[arg(long, value_name = "SECONDS", value_parser = last)]
     last: Option<u32>,
 
@@ -131,11 +132,13 @@ impl SectionsArgs {
             outcome.hear_all(&mut source, &mut lines)?;
         }
         lines.finish()?;
-        tell(&outcome, &source.remarks()?, output)
+        let remarks = source.remarks(outcome.twice())?;
+        let nothing = if outcome.connections() == 0 { source.why_none()? } else { outcome.why_nothing() };
+        tell(&outcome, &remarks, &nothing, output)
     }
 }
 
-fn tell(outcome: &Outcome, remarks: &[String], output: &Output) -> Result<()> {
+fn tell(outcome: &Outcome, remarks: &[String], nothing: &str, output: &Output) -> Result<()> {
     let account = outcome.account(remarks);
     if output.json {
         eprint!("{account}");
@@ -148,7 +151,7 @@ fn tell(outcome: &Outcome, remarks: &[String], output: &Output) -> Result<()> {
         Picture { title: outcome.headline(), notes, panels: panels::panels(outcome) }.write(file)?;
     }
     if outcome.measured() == 0 {
-        bail!("no section could be measured: {}", outcome.why_nothing());
+        bail!("no section could be measured: {nothing}");
     }
     Ok(())
 }

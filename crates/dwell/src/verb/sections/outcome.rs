@@ -52,6 +52,7 @@ pub(super) struct Outcome {
     votes: Votes,
     connections: u64,
     nat: NatCounts,
+    twice: u64,
     pub(super) sections: BTreeMap<Leg, (Summary, Course)>,
     pub(super) groups: Option<Groups>,
 }
@@ -65,6 +66,7 @@ impl Outcome {
             votes: Votes::new(0),
             connections: 0,
             nat: NatCounts::default(),
+            twice: 0,
             sections: BTreeMap::new(),
             groups: by.map(Groups::new),
             probes: Vec::new(),
@@ -89,6 +91,11 @@ impl Outcome {
     /// How many connections were heard.
     pub(super) const fn connections(&self) -> u64 {
         self.connections
+    }
+
+    /// How many records were left out, because their probe has an earlier one.
+    pub(super) const fn twice(&self) -> u64 {
+        self.twice
     }
 
     /// How many sections of connections have a value.
@@ -137,7 +144,7 @@ impl Outcome {
             }
             written.is_ok()
         };
-        source.each(&mut |connection| {
+        let twice = source.each(&mut |connection| {
             choice.see(&connection);
             let mut goes_on = true;
             let mut take = |connection| goes_on &= hear(connection, choice);
@@ -154,6 +161,7 @@ impl Outcome {
         // Who follows looks at the same ones again and again: those that were joined are counted when they are heard, and of
         // what else befell them the most of one look.
         let counts = join.counts();
+        self.twice = self.twice.max(twice);
         self.nat.refused = self.nat.refused.max(counts.refused);
         self.nat.crowded = self.nat.crowded.max(counts.crowded);
         Ok(())
@@ -267,16 +275,13 @@ impl Outcome {
         text
     }
 
-    /// Why nothing was measured.
+    /// Why nothing was measured of the connections that were heard.
     pub(super) fn why_nothing(&self) -> String {
         let mut counts: BTreeMap<SectionQuality, u64> = BTreeMap::new();
         for (summary, _) in self.sections.values() {
             for (quality, count) in &summary.qualities {
                 *counts.entry(*quality).or_default() += count;
             }
-        }
-        if counts.is_empty() {
-            return "no connection with both sequence numbers was seen".to_owned();
         }
         let told: Vec<String> = counts.iter().map(|(quality, count)| format!("{count} {quality}")).collect();
         told.join(", ")

@@ -1,5 +1,6 @@
 //! Where connections come from.
 
+use super::clocks::{Behind, ended, nothing_within};
 use crate::failure::bad_argument;
 use crate::figure::counted;
 use anyhow::{Result, anyhow, bail};
@@ -27,8 +28,17 @@ pub(super) struct Source {
 }
 
 enum Kind {
-    Captures { names: Vec<String>, connections: Vec<Connection> },
-    Store { store: Box<dyn Store>, last: Option<u32> },
+    Captures {
+        names: Vec<String>,
+        connections: Vec<Connection>,
+    },
+    Store {
+        store: Box<dyn Store>,
+        /// So many seconds back it is looked.
+        last: Option<u32>,
+        /// So many were to be, by clocks that are right; `None` where somebody asked for `last`, or for all of time.
+        least: Option<u32>,
+    },
 }
 
 impl Source {
@@ -47,19 +57,27 @@ impl Source {
 
     pub(super) fn store(store: Box<dyn Store>, last: Option<u32>) -> Self {
         Self {
-            kind: Kind::Store { store, last },
+            kind: Kind::Store { store, last, least: None },
             asked: Vec::new(),
             newcomers: Vec::new(),
             remarks: Vec::new(),
         }
     }
 
-    /// The probes that have sent something of a span by now.
+    /// The probes that have sent something by now of a span.
     fn there(&mut self, span: Span) -> Result<Vec<String>> {
         Ok(match &mut self.kind {
             Kind::Captures { names, .. } => sorted(names),
             Kind::Store { store, .. } => store.probes(span)?.into_iter().collect(),
         })
+    }
+
+    /// The span that is asked.
+    fn span(&self) -> Span {
+        match self.kind {
+            Kind::Captures { .. } => Span::ALL,
+            Kind::Store { last, .. } => span(last),
+        }
     }
 
     /// Asks these probes, or all that there are. Says what is missing where that makes no section.
@@ -72,7 +90,11 @@ impl Source {
         if let [only] = order {
             bail!(bad_argument(anyhow!("one place has no sections: --order names {only} alone")));
         }
-        let there = self.there(Span::ALL)?;
+        let mut there = self.there(self.span())?;
+        // Days that the span is not near are looked at only where it has not all that is wanted.
+        if there.len() < 2 || order.iter().any(|name| !there.contains(name)) {
+            there = self.there(Span::ALL)?;
+        }
         if let Some(name) = order.iter().find(|name| !there.contains(name)) {
             let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
             return Ok(Some(format!("there is no probe {name:?}; there are {there}")));
@@ -101,11 +123,7 @@ impl Source {
 
     /// Notes which probes have sent something since all were asked, and hands out those, each once.
     pub(super) fn newcomers(&mut self) -> Result<Vec<String>> {
-        let since = match self.kind {
-            Kind::Captures { .. } => Span::ALL,
-            Kind::Store { last, .. } => span(last),
-        };
-        let mut new = self.there(since)?;
+        let mut new = self.there(self.span())?;
         new.retain(|name| !self.asked.contains(name) && !self.newcomers.contains(name));
         self.newcomers.extend_from_slice(&new);
         Ok(new)
@@ -113,19 +131,60 @@ impl Source {
 
     /// From now on, only what was first seen within so many seconds, if nobody asked for another time.
     pub(super) fn narrow(&mut self, seconds: u32) {
-        if let Kind::Store { last, .. } = &mut self.kind {
-            last.get_or_insert(seconds);
+        if let Kind::Store { last: last @ None, least, .. } = &mut self.kind {
+            (*last, *least) = (Some(seconds), Some(seconds));
         }
     }
 
-    /// What is to be known of what was read; of a warehouse as it is now, so that following tells what is new.
-    pub(super) fn remarks(&mut self) -> Result<Vec<String>> {
-        let Kind::Store { store, last } = &mut self.kind else { return Ok(self.remarks.clone()) };
+    /// Looks so much farther back as the clock of a probe is behind, if nobody asked for another time. It never looks less far again:
+    /// what waits there would be lost.
+    pub(super) fn widen(&mut self) -> Result<()> {
+        let Kind::Store { store, last: Some(last), least: Some(least) } = &mut self.kind else {
+            return Ok(());
+        };
+        let now = now();
+        let newest = store.newest(Span { from: now, until: now })?;
+        let behind = Behind::among(&self.asked, &newest, now).into_iter().filter(Behind::is_joined);
+        *last = behind.map(|behind| behind.reach(*least)).fold(*last, u32::max);
+        Ok(())
+    }
+
+    /// What is to be known of the probes' clocks: beside this host's, where it says what is asked, and else beside each other.
+    pub(super) fn clocks(&mut self) -> Result<Vec<String>> {
+        let Kind::Store { store, last, least } = &mut self.kind else { return Ok(Vec::new()) };
+        let Some(last) = last else { return Ok(ended(&self.asked, &store.senders(Span::ALL)?)) };
+        let now = now();
+        let newest = store.newest(Span { from: now, until: now })?;
+        let behind = Behind::among(&self.asked, &newest, now);
+        Ok(behind.iter().map(|behind| behind.told(least.unwrap_or(*last), *last)).collect())
+    }
+
+    /// Why there is no connection.
+    pub(super) fn why_none(&mut self) -> Result<String> {
+        if let Kind::Store { store, last: Some(last), .. } = &mut self.kind {
+            let from = store.days()?.last().map_or(Nanos::ZERO, |day| day.start());
+            let mut newest = store.newest(Span { from, until: from })?;
+            newest.retain(|probe, _| self.asked.contains(probe));
+            return Ok(nothing_within(*last, &newest, now()));
+        }
+        Ok("no connection with both sequence numbers was seen".to_owned())
+    }
+
+    /// What is to be known of what was read, of which [`Self::each`] left out so much; of a warehouse as it is now, so that following tells what is new.
+    pub(super) fn remarks(&mut self, twice: u64) -> Result<Vec<String>> {
+        let clocks = self.clocks()?;
+        let Kind::Store { store, last, .. } = &mut self.kind else { return Ok(self.remarks.clone()) };
         let span = span(*last);
-        let accounts = store.accounts()?;
+        let accounts = store.accounts(span)?;
         let asked = accounts.iter().filter(|(name, _)| self.asked.contains(name));
         let missing = asked.flat_map(|(name, account)| missing(name, account, span));
-        Ok(missing.chain(self.newcomers.iter().map(|name| late(name))).collect())
+        let left_out = left_out(store.lone(&self.asked, span)?, twice);
+        Ok(left_out
+            .into_iter()
+            .chain(clocks)
+            .chain(missing)
+            .chain(self.newcomers.iter().map(|name| late(name)))
+            .collect())
     }
 
     /// Whether it hands out what was first seen earlier before what was first seen later.
@@ -133,8 +192,9 @@ impl Source {
         matches!(self.kind, Kind::Captures { .. })
     }
 
-    /// Hands out connections, until `take` breaks off.
-    pub(super) fn each(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> Result<()> {
+    /// Hands out connections, until `take` breaks off. Returns how many records of theirs a warehouse left out, because their probe
+    /// has an earlier one; of captures the remarks say it.
+    pub(super) fn each(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> Result<u64> {
         match &mut self.kind {
             Kind::Captures { names, connections } => {
                 let places: Vec<Option<usize>> =
@@ -149,11 +209,22 @@ impl Source {
                         break;
                     }
                 }
-                Ok(())
+                Ok(0)
             }
-            Kind::Store { store, last } => Ok(store.connections(&self.asked, span(*last), take)?),
+            Kind::Store { store, last, .. } => Ok(store.connections(&self.asked, span(*last), take)?),
         }
     }
+}
+
+/// What is said of handshakes that are in no connection: `lone`, for they lack the server's number, and `twice`, for their place
+/// has an earlier one.
+pub(super) fn left_out(lone: u64, twice: u64) -> Vec<String> {
+    let told = [
+        (lone, "without the server's number, joined with none"),
+        (twice, "that one place has seen before, left out"),
+    ];
+    let some = told.into_iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, why)| format!("{} {why}", counted(count, "handshake"))).collect()
 }
 
 /// What is said of a probe that came too late.
@@ -179,11 +250,11 @@ fn span(last: Option<u32>) -> Span {
 /// Minutes that are told one by one, the worst of them.
 const MINUTES: usize = 10;
 
-/// What a probe did not send: records that it gave up, whenever that was, and what its kernel dropped before it saw it, in a span.
+/// What a probe did not send: records that it gave up on the days near a span, and what its kernel dropped before it saw it, in the span.
 fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let given_up = account.given_up.iter();
-    // Neither of what was given up nor of numbers is it known when that was.
-    let whenever = if span == Span::ALL { "" } else { "of all time: " };
+    // Neither of what was given up nor of numbers is it known when that was, but on which day it was told.
+    let whenever = if span == Span::ALL { "" } else { "of all days near it: " };
     // A probe names what reasons it likes; the terminal is not its own.
     let plain =
         |reason: &str| -> String { reason.chars().filter(|letter| !letter.is_control()).take(80).collect() };
@@ -232,7 +303,7 @@ mod tests {
         assert_eq!(told[11], "in missed packets in 2 more minutes: the kernel dropped 3");
         let late = Span { from: Minute(29_916_671).start() + Nanos(5), until: Nanos::MAX };
         assert_eq!(missing("in", &account, late).len(), 2);
-        assert_eq!(missing("in", &account, late)[0], "of all time: in gave up 3 records: kill[2Jed");
+        assert_eq!(missing("in", &account, late)[0], "of all days near it: in gave up 3 records: kill[2Jed");
         assert!(missing("in", &Account::default(), Span::ALL).is_empty());
     }
 }
