@@ -40,21 +40,15 @@ impl Ballots {
         told.into_iter().filter(|(_, told)| is_parted(*told)).map(|(pair, _)| pair).collect()
     }
 
-    /// The ballots of those connections that run the other way than most, and how many cast each.
-    pub(super) fn turned(&self) -> Vec<(&Ballot, u64)> {
-        let [_, turned] = self.sides();
-        turned
-    }
-
     /// Whether as many run the other way as the highest percentile that is told, the 99th, would show.
     pub(super) fn are_mixed(&self) -> bool {
         let [most, turned] = self.sides().map(|side| many(&side));
         turned > 0 && 100 * turned >= most + turned
     }
 
-    /// The ballots of connections that say which way they run, those of most first. Whoever agrees with less of what was
+    /// The ballots of connections that say which way they run, those of most first, and how many cast each. Whoever agrees with less of what was
     /// said before is turned, the most frequent ballots first: these are the least mistaken.
-    fn sides(&self) -> [Vec<(&Ballot, u64)>; 2] {
+    pub(super) fn sides(&self) -> [Vec<(&Ballot, u64)>; 2] {
         let parted = self.parted();
         let is_parted = |[one, two]: &&[usize; 2]| parted.contains(&[*one.min(two), *one.max(two)]);
         let mut ballots: Vec<(&Ballot, u64)> =

@@ -129,15 +129,34 @@ impl Votes {
     /// apart neither by themselves nor by way of others, the list does.
     #[must_use]
     pub fn order(&self) -> Order {
-        let mut line = Kemeny(self.nearer.clone());
-        for (ballot, count) in self.ballots.turned() {
-            for [near, far] in &ballot.votes {
-                line.0[*near][*far] -= count;
-                line.0[*far][*near] += count;
-            }
-        }
+        let line = Kemeny(self.line());
         let probes = line.order();
         Order { weakest: line.weakest(&probes), ..self.pinned(probes) }
+    }
+
+    /// The votes, as if all connections ran one way: of those that say which way they run. Where nobody else tells two probes apart, and
+    /// where all run one way, the others are asked too.
+    fn line(&self) -> Vec<Vec<u64>> {
+        let [most, turned] = self.ballots.sides();
+        let none = || vec![vec![0; self.nearer.len()]; self.nearer.len()];
+        let (mut said, mut unsaid) = (none(), self.nearer.clone());
+        for (side, is_turned) in [(most, false), (turned, true)] {
+            for (ballot, count) in side {
+                for [near, far] in &ballot.votes {
+                    unsaid[*near][*far] -= count;
+                    let [near, far] = if is_turned { [far, near] } else { [near, far] };
+                    said[*near][*far] += count;
+                }
+            }
+        }
+        let is_mixed = self.ballots.are_mixed();
+        for (one, two) in (0..said.len()).flat_map(|one| (0..one).map(move |two| (one, two))) {
+            if !is_mixed || said[one][two] + said[two][one] == 0 {
+                said[one][two] += unsaid[one][two];
+                said[two][one] += unsaid[two][one];
+            }
+        }
+        said
     }
 
     /// The order that somebody says who knows; the votes tell no more than where it shows which way a connection runs, and
