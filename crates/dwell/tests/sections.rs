@@ -355,20 +355,27 @@ fn networks_are_told_with_the_most_connections_first_and_are_a_bounded_number() 
     assert_eq!(counts.iter().sum::<u64>(), 2_210);
 }
 
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64
+}
+
+/// Two probes' batches of connections that began now.
+fn ship(store: &mut Sqlite, serial: u64, numbers: std::ops::Range<u32>) {
+    let now = now();
+    for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
+        let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
+        let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
+        let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
+        store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
+    }
+}
+
 #[test]
 fn following_ends_quietly_where_its_reader_went_away() {
     for asked in [&["--json"][..], &[]] {
         let folder = tempfile::tempdir().expect("a folder");
         let mut store = Sqlite::create(&folder.path().join("store")).expect("a warehouse");
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
-        let mut ship = |serial, numbers: std::ops::Range<u32>| {
-            for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
-                let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
-                let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
-                let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
-                store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
-            }
-        };
+        let mut ship = |serial, numbers| ship(&mut store, serial, numbers);
         ship(1, 0..40);
         let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
         command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow"]).args(asked);
@@ -540,15 +547,7 @@ fn following_outlives_a_warehouse_that_cannot_be_read_for_a_while() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("store");
     let mut store = Sqlite::create(&place).expect("a warehouse");
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as i64;
-    let mut ship = |serial, numbers: std::ops::Range<u32>| {
-        for (probe, server, client) in [("in", 9_000_000, 1_000_000), ("out", 1_000_000, 9_000_000)] {
-            let of = |n| Handshake { first_at: Nanos(now), ..handshake(n, server, client) };
-            let (probe, records) = (probe.to_owned(), numbers.clone().map(of).collect());
-            let (given_up, dropped) = (BTreeMap::new(), BTreeMap::new());
-            store.keep(&Batch { probe, epoch: 1, serial, records, given_up, dropped }).expect("kept");
-        }
-    };
+    let mut ship = |serial, numbers| ship(&mut store, serial, numbers);
     ship(1, 0..40);
     let mut command = Command::new(env!("CARGO_BIN_EXE_dwell"));
     command.current_dir(folder.path()).args(["sections", "--store", "store", "--follow", "--json"]);
@@ -557,7 +556,7 @@ fn following_outlives_a_warehouse_that_cannot_be_read_for_a_while() {
     let mut told = BufReader::new(child.stdout.take().expect("piped")).lines();
     assert_eq!(told.by_ref().take(40 * 3).filter(Result::is_ok).count(), 40 * 3);
     // No file of a day, whatever its name says.
-    let tomorrow = format!("{}.sqlite", Day(Day::of(Nanos(now)).0 + 1));
+    let tomorrow = format!("{}.sqlite", Day(Day::of(Nanos(now())).0 + 1));
     let odd = place.join(&tomorrow);
     fs::create_dir(&odd).expect("made");
     let line = said.next().expect("a line").expect("text");

@@ -18,7 +18,7 @@ pub use sample::{By, End, Sample};
 pub use throughout::{Samples, Throughout};
 
 use super::dissect::Datagram;
-use super::tracker::TIMEOUT;
+use super::tracker::{TIMEOUT, is_copy_at};
 use super::{FlowHash, Half, Segment, TcpFlags};
 use crate::unit::Nanos;
 use flows::{Beside, Flows, Kept, State};
@@ -77,7 +77,10 @@ impl Connection {
     /// A SYN of this end, so long after the last of the flow: whether it begins what follows. What is sent again changes nothing, as long
     /// as nothing followed; nor does a copy, whatever did.
     fn begins(&mut self, end: usize, after_syn: u32, silence: Nanos) -> bool {
-        let is_copy = self.begun[end].replace(after_syn) == Some(after_syn) && silence < COPY;
+        let is_same = self.begun[end].replace(after_syn) == Some(after_syn);
+        // A SYN that was refused may be sent again by the client itself, half a second later (Windows), and answered.
+        let is_refused = self.sent.iter().all(Sent::is_unheard);
+        let is_copy = is_same && if is_refused { is_copy_at(Nanos::ZERO, silence) } else { silence < COPY };
         !is_copy && !self.sent[end].begins(after_syn)
     }
 

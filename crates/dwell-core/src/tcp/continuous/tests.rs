@@ -239,6 +239,17 @@ fn what_no_end_heeds_makes_no_copy_the_first() {
     assert_eq!(all.map(|by| told_of(&midway, by)), [[(server(), 700)]; 2]);
 }
 
+/// As Windows does, half a second later and with the same number.
+#[test]
+fn a_syn_that_was_refused_may_be_sent_again_and_answered() {
+    let syn = |at| Segment { flags: TcpFlags::SYN, ..sent(at, 0, 0, 0) };
+    let refusal = Segment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..back(sent(300, 0, 1, 0)) };
+    let answer = Segment { flags: TcpFlags::SYN.with(TcpFlags::ACK), ..back(sent(500_300, 50, 1, 0)) };
+    let segments =
+        [syn(0), refusal, syn(500_000), answer, sent(500_400, 1, 51, 100), back(sent(501_400, 51, 101, 0))];
+    assert_eq!(told_of(&segments, By::Acknowledgment), [(server(), 1_000)]);
+}
+
 /// To which end each round trip is said to go.
 fn ends(segments: &[Segment]) -> Vec<(Endpoint, Option<End>)> {
     let mut continuous = Continuous::new(FlowLimits::default());

@@ -86,7 +86,7 @@ pub(in super::super) const fn is_newer(one: u32, other: u32) -> bool {
 }
 
 /// Whether two equal segments with these stamps are one.
-pub(super) fn is_copy_at(one: Nanos, other: Nanos) -> bool {
+pub(in super::super) fn is_copy_at(one: Nanos, other: Nanos) -> bool {
     (one - other).abs() < COPY
 }
 

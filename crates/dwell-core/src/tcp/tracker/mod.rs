@@ -23,7 +23,7 @@ mod progress;
 mod table;
 mod tags;
 
-pub(super) use asked::{TIMEOUT, is_newer};
+pub(super) use asked::{TIMEOUT, is_copy_at, is_newer};
 pub use counts::Counts;
 pub use limits::Limits;
 

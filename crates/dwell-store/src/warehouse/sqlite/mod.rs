@@ -41,9 +41,8 @@ impl Sqlite {
             failed(folder, doing, why)
         };
         fs::create_dir_all(folder).map_err(|error| refused("make the folder", error))?;
-        // Modes do not say all of it: the disk may be read-only.
-        let trial = folder.join(format!(".{}-may-write", std::process::id()));
-        match fs::write(&trial, "").and_then(|()| fs::remove_file(&trial)) {
+        // Modes do not say all of it: the disk may be read-only. What is tried has no name, so that nothing stays of it.
+        match tempfile::tempfile_in(folder) {
             // Batches wait until there is room.
             Err(error) if error.kind() != io::ErrorKind::StorageFull => {
                 return Err(refused("write into the folder", error));

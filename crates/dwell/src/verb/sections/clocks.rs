@@ -73,8 +73,8 @@ pub(super) fn ended(probes: &[String], senders: &BTreeMap<Day, BTreeSet<String>>
 /// Why nothing is told of the last so many seconds.
 pub(super) fn nothing_within(last: u32, newest: &BTreeMap<String, Nanos>, now: Nanos) -> String {
     let told = newest.values().max().map(|at| {
-        let old = old(now - *at);
-        format!("; the newest record is of {} ({old} ago)", Minute::of(*at))
+        let when = if *at > now { "ahead of this host's clock".to_owned() } else { old(now - *at) + " ago" };
+        format!("; the newest record is of {} ({when})", Minute::of(*at))
     });
     format!("no connection began within the last {last} s{}", told.unwrap_or_default())
 }
@@ -111,6 +111,8 @@ mod tests {
         assert!(
             nothing.ends_with("within the last 60 s; the newest record is of 1970-01-01 02:45 (2 days ago)")
         );
+        let ahead = nothing_within(60, &newest, second(9_000));
+        assert!(ahead.ends_with("02:45 (ahead of this host's clock)"), "{ahead}");
         assert_eq!(
             nothing_within(60, &BTreeMap::new(), second(1)),
             "no connection began within the last 60 s"

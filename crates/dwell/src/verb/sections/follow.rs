@@ -36,6 +36,10 @@ const PATIENCE: Nanos = Nanos::from_secs(30);
 /// looked so much farther back from then on.
 const REMEMBERED: Nanos = FARTHEST;
 
+/// How often it is looked whether a clock has fallen behind, once connections are told: that reads of all days near now, and takes as long
+/// as to look for what is new.
+const WIDENED: Nanos = Nanos::from_secs(10);
+
 /// So many connections tell the order of the probes, or as many as there are after [`PATIENCE`]: what was told in one
 /// order cannot be taken back in another.
 const VOTERS: u64 = 30;
@@ -178,6 +182,8 @@ struct Following {
     missing: Option<String>,
     /// What is to be said of the clocks of those that are, while nothing is told.
     clocks: Vec<String>,
+    /// When it was looked last whether a clock is behind.
+    widened: Nanos,
     told: Told,
     /// What is to be said of probes that came too late.
     late: Vec<String>,
@@ -190,6 +196,7 @@ impl Following {
             ordered: false,
             missing: None,
             clocks: Vec::new(),
+            widened: now(),
             told: Told::default(),
             late: Vec::new(),
         }
@@ -218,7 +225,10 @@ impl Following {
                     voters.is_none_or(|count| count >= VOTERS || count > 0 && now() - self.began > PATIENCE);
             }
         } else {
-            source.widen()?;
+            if now() - self.widened > WIDENED {
+                source.widen()?;
+                self.widened = now();
+            }
             if order.is_empty() {
                 self.late.extend(source.newcomers()?.iter().map(|name| source::late(name)));
             }

@@ -254,7 +254,7 @@ const MINUTES: usize = 10;
 fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
     let given_up = account.given_up.iter();
     // Neither of what was given up nor of numbers is it known when that was, but on which day it was told.
-    let whenever = if span == Span::ALL { "" } else { "of all days near it: " };
+    let whenever = if span == Span::ALL { "" } else { "in the days around the span: " };
     // A probe names what reasons it likes; the terminal is not its own.
     let plain =
         |reason: &str| -> String { reason.chars().filter(|letter| !letter.is_control()).take(80).collect() };
@@ -303,7 +303,10 @@ mod tests {
         assert_eq!(told[11], "in missed packets in 2 more minutes: the kernel dropped 3");
         let late = Span { from: Minute(29_916_671).start() + Nanos(5), until: Nanos::MAX };
         assert_eq!(missing("in", &account, late).len(), 2);
-        assert_eq!(missing("in", &account, late)[0], "of all days near it: in gave up 3 records: kill[2Jed");
+        assert_eq!(
+            missing("in", &account, late)[0],
+            "in the days around the span: in gave up 3 records: kill[2Jed"
+        );
         assert!(missing("in", &Account::default(), Span::ALL).is_empty());
     }
 }

@@ -95,7 +95,7 @@ fn what_began_before_a_clock_was_set_far_is_known_by_its_number() {
         }
         tracker.finish(&mut |handshake| told.push(handshake));
         let exact_halves = told.iter().filter(|told| matches!(told.server_half, Half::Exact(_))).count();
-        assert_eq!(exact_halves, 0, "{far} {told:?}");
+        assert!(exact_halves == 0 && !told.is_empty(), "{far} {told:?}");
     }
 }
 
