@@ -45,37 +45,62 @@ fn answer(mut stream: TcpStream, registry: &Registry, counting: &Counting) -> io
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut asked = Vec::new();
     let mut part = [0; 1024];
-    while !asked.windows(4).any(|four| four == b"\r\n\r\n") && asked.len() < LONGEST_QUESTION {
+    let wanted = loop {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
         let length = stream.read(&mut part)?;
-        if length == 0 {
-            break;
-        }
         asked.extend_from_slice(&part[..length]);
-    }
+        match wanted(&asked) {
+            Some(wanted) => break wanted,
+            None if length == 0 || asked.len() >= LONGEST_QUESTION => break Err("400 Bad Request"),
+            None => {}
+        }
+    };
     let mut text = String::new();
-    let status = if is_for_the_page(&asked) {
+    if wanted.is_ok() {
         let _whole = counting.take();
         encode(&mut text, registry).map_err(io::Error::other)?;
-        "200 OK"
-    } else {
-        "404 Not Found"
-    };
+    }
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let length = text.len();
+    let (status, body) = match wanted {
+        Ok(Part::Whole) => ("200 OK", text.as_str()),
+        Ok(Part::Head) => ("200 OK", ""),
+        Err(status) => (status, ""),
+    };
     write!(
         stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {KIND}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        "HTTP/1.1 {status}\r\nAllow: GET, HEAD\r\nContent-Type: {KIND}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
 }
 
-/// Whether the page is asked for, with whatever query.
-fn is_for_the_page(asked: &[u8]) -> bool {
-    asked.strip_prefix(b"GET /metrics").is_some_and(|rest| rest.starts_with(b" ") || rest.starts_with(b"?"))
+/// What of the page is wanted.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    /// What the answer begins with, and the page's length (RFC 9110, section 9.3.2).
+    Head,
+}
+
+/// What is asked for, or the status of the answer to what is not to be had; `None` where the question is not whole yet.
+fn wanted(asked: &[u8]) -> Option<Result<Part, &'static str>> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(asked) {
+        Ok(httparse::Status::Partial) => return None,
+        Ok(httparse::Status::Complete(_)) => {}
+        Err(_) => return Some(Err("400 Bad Request")),
+    }
+    let page = request.path.and_then(|path| path.split('?').next());
+    Some(match (page, request.method) {
+        (Some("/metrics"), Some("GET")) => Ok(Part::Whole),
+        (Some("/metrics"), Some("HEAD")) => Ok(Part::Head),
+        (Some("/metrics"), _) => Err("405 Method Not Allowed"),
+        _ => Err("404 Not Found"),
+    })
 }
 
 #[cfg(test)]
@@ -101,8 +126,13 @@ mod tests {
             let told = ask(page);
             assert!(told.starts_with("HTTP/1.1 200 OK") && told.ends_with("# EOF\n"), "{page}: {told}");
         }
-        for other in ["GET /", "GET /metricsx", "POST /metrics"] {
-            assert!(ask(other).starts_with("HTTP/1.1 404 "), "{other}");
+        let head = ask("HEAD /metrics");
+        assert!(head.starts_with("HTTP/1.1 200 OK") && head.ends_with("\r\n\r\n"), "{head}");
+        assert!(head.contains("Content-Length: 6\r\n"), "as long as the page: {head}");
+        for (other, status) in
+            [("GET /", 404), ("GET /metricsx", 404), ("POST /metrics", 405), ("metrics", 400)]
+        {
+            assert!(ask(other).starts_with(&format!("HTTP/1.1 {status} ")), "{other}");
         }
         assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
         drop(silent);
