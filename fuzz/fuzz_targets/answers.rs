@@ -2,7 +2,7 @@
 #![no_main]
 
 use dwell_core::tcp::section::Connection;
-use dwell_store::warehouse::{ClickHouse, Credentials, FORMAT, Span, Store};
+use dwell_store::warehouse::{ClickHouse, Credentials, FORMAT, SLACK, Span, Store};
 use libfuzzer_sys::fuzz_target;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -64,7 +64,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut warehouse = OPEN.lock().expect("nobody else");
     *SAID.lock().expect("nobody else") = bytes.to_vec();
     let probes = ["one".to_owned(), "two".to_owned()];
-    let _ = warehouse.connections(&probes, Span::ALL, &mut |connection: Connection| {
+    let _ = warehouse.connections(&probes, Span::ALL, SLACK, &mut |connection: Connection| {
         assert!(connection.sights.len() <= probes.len());
         assert!(connection.sights.iter().all(|sight| sight.probe < probes.len()));
         ControlFlow::Continue(())

@@ -4,7 +4,7 @@
 use dwell_core::Nanos;
 use dwell_core::tcp::Half;
 use dwell_net::protocol::parse;
-use dwell_store::warehouse::{Batch, Span, Sqlite, Store};
+use dwell_store::warehouse::{Batch, SLACK, Span, Sqlite, Store};
 use libfuzzer_sys::fuzz_target;
 use std::ops::ControlFlow;
 
@@ -48,7 +48,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(kept <= records - absurd);
     let mut sights = 0;
     store
-        .connections(&probes, Span::ALL, &mut |connection| {
+        .connections(&probes, Span::ALL, SLACK, &mut |connection| {
             sights += connection.sights.len() as u64;
             assert!(!connection.sights.is_empty());
             assert!(connection.sights.is_sorted_by(|one, two| one.probe < two.probe));

@@ -54,6 +54,7 @@ impl Store for Memory {
         &mut self,
         _: &[String],
         _: Span,
+        _: Nanos,
         _: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<u64, WarehouseError> {
         Ok(0)

@@ -10,7 +10,7 @@ mod sample;
 
 use cluster::Cluster;
 use dwell_core::Nanos;
-use dwell_store::warehouse::{ClickHouse, Day, Span, Sqlite, Store};
+use dwell_store::warehouse::{ClickHouse, Day, SLACK, Span, Sqlite, Store};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ fn bench(name: &str, store: &mut dyn Store) {
         let (mut connections, mut sights) = (0u32, 0usize);
         let begun = Instant::now();
         store
-            .connections(&probes, Span::ALL, &mut |connection| {
+            .connections(&probes, Span::ALL, SLACK, &mut |connection| {
                 connections += 1;
                 sights += connection.sights.len();
                 ControlFlow::Continue(())
@@ -73,7 +73,7 @@ fn bench(name: &str, store: &mut dyn Store) {
             connections += 1;
             ControlFlow::Continue(())
         };
-        store.connections(&probes, span, &mut count).expect("joined");
+        store.connections(&probes, span, SLACK, &mut count).expect("joined");
         let spent = begun.elapsed().as_secs_f64() * 1e3;
         println!(
             "{name}: the {connections} of the last 120 s of that day found in {spent:.0} ms (look {look})"

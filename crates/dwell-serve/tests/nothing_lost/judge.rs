@@ -2,7 +2,7 @@
 
 use crate::probe::{NAME, record};
 use dwell_core::tcp::section::{Connection, Ends};
-use dwell_store::warehouse::{Span, Store};
+use dwell_store::warehouse::{SLACK, Span, Store};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ pub(crate) fn judge(store: &mut dyn Store, offered: u64, doubtful: &BTreeSet<u64
         assert!(kept.insert(number), "record {number} counts twice");
         ControlFlow::Continue(())
     };
-    store.connections(&[NAME.to_owned()], Span::ALL, take).unwrap();
+    store.connections(&[NAME.to_owned()], Span::ALL, SLACK, take).unwrap();
     assert_eq!(records, kept.len() as u64, "records kept twice");
     assert!(kept.last().is_none_or(|last| *last < offered), "a record that nobody handed over");
 

@@ -93,6 +93,11 @@ impl Span {
     /// All of time.
     pub const ALL: Self = Self { from: Nanos(i64::MIN), until: Nanos::MAX };
 
+    /// With so much before and behind.
+    pub(super) fn widened(self, by: Nanos) -> Self {
+        Self { from: self.from - by, until: self.until + by }
+    }
+
     /// Whether an instant lies in it.
     #[must_use]
     pub fn holds(&self, at: Nanos) -> bool {

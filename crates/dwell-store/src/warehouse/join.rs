@@ -11,9 +11,6 @@ use std::ops::ControlFlow;
 /// The columns that it reads.
 pub(super) const READ: &str = "key, isn_key, probe, ends, first_at, marks, flags, server_ns, client_ns";
 
-/// Probes' clocks may differ by so much, and a connection is still whole at the edge of a span.
-pub(super) const SLACK: Nanos = Nanos::from_secs(600);
-
 /// Columns of the join for each probe.
 pub(super) const EACH: usize = 2;
 

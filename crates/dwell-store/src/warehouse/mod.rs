@@ -18,7 +18,7 @@ pub use clickhouse::{At, ClickHouse, Credentials};
 pub use day::{Day, Minute, Span};
 pub use error::WarehouseError;
 pub use sqlite::Sqlite;
-pub use store::{Account, Store};
+pub use store::{Account, SLACK, Store};
 
 /// The layout of the tables. Another one has another number.
 pub const FORMAT: i64 = 3;

@@ -6,6 +6,9 @@ use dwell_core::tcp::section::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+/// Probes' clocks may differ by so much, and a connection is still whole at the edge of a span.
+pub const SLACK: Nanos = Nanos::from_secs(600);
+
 /// Keeps the handshakes of several probes and joins them into connections.
 pub trait Store: Send {
     /// Keeps a batch, all or nothing. The same batch again changes nothing; another one of the same number (probe, epoch, serial)
@@ -16,7 +19,8 @@ pub trait Store: Send {
     fn keep(&mut self, batch: &Batch) -> Result<(), WarehouseError>;
 
     /// Each connection whose first sight lies in the span, once, with what each of these probes saw of it; a
-    /// [`Sight`](dwell_core::tcp::section::Sight) names its probe by the place in this list. In no order that counts;
+    /// [`Sight`](dwell_core::tcp::section::Sight) names its probe by the place in this list. It is whole at the edges of the span if
+    /// the probes' clocks differ by less than `slack`, as far beyond which is read. In no order that counts;
     /// until `take` breaks off. Only handshakes with both initial sequence numbers can be joined. Returns how many records of
     /// the connections it left out, because the same probe has another one that began earlier: two places ship under its name,
     /// or it began anew meanwhile.
@@ -27,6 +31,7 @@ pub trait Store: Send {
         &mut self,
         probes: &[String],
         span: Span,
+        slack: Nanos,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<u64, WarehouseError>;
 

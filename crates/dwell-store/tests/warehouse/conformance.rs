@@ -4,7 +4,7 @@ use crate::cluster::Cluster;
 use crate::sample::{NOON, batch, handshake};
 use crate::suite::CASES;
 use dwell_core::tcp::section::Connection;
-use dwell_store::warehouse::{At, ClickHouse, Credentials, Span, Sqlite, Store, WarehouseError};
+use dwell_store::warehouse::{At, ClickHouse, Credentials, SLACK, Span, Sqlite, Store, WarehouseError};
 use std::ops::ControlFlow;
 
 #[test]
@@ -114,7 +114,7 @@ fn a_batch_that_met_a_dead_shard_is_not_kept(cluster: &mut Cluster) {
     let error = store.keep(&one).expect_err("a shard is missing");
     assert!(matches!(error, WarehouseError::Failed { .. }), "{error}");
     let mut none = |_: Connection| ControlFlow::Continue(());
-    store.connections(&["a".to_owned()], Span::ALL, &mut none).expect_err("not all can be read");
+    store.connections(&["a".to_owned()], Span::ALL, SLACK, &mut none).expect_err("not all can be read");
     // What had reached the other shard counts once.
     cluster.start_again(1);
     store.keep(&one).expect("kept now");

@@ -2,7 +2,7 @@
 
 use crate::sample::{NOON, batch, handshake};
 use dwell_core::Nanos;
-use dwell_store::warehouse::{Batch, Span, Sqlite, Store, WarehouseError};
+use dwell_store::warehouse::{Batch, SLACK, Span, Sqlite, Store, WarehouseError};
 use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -20,7 +20,7 @@ fn filled(folder: &Path) -> PathBuf {
 fn read(folder: &Path) -> Result<usize, WarehouseError> {
     let mut count = 0;
     let mut store = Sqlite::open(folder)?;
-    store.connections(&["a".to_owned()], Span::ALL, &mut |_| {
+    store.connections(&["a".to_owned()], Span::ALL, SLACK, &mut |_| {
         count += 1;
         ControlFlow::Continue(())
     })?;
@@ -58,7 +58,7 @@ fn probes_that_are_called_as_ends_are_read_and_not_kept() {
         let mut store = Sqlite::open(folder.path()).expect("a warehouse");
         assert_eq!(store.probes(Span::ALL).expect("probes"), [name.to_owned()].into());
         let mut count = 0;
-        let read = store.connections(&[name.to_owned()], Span::ALL, &mut |_| {
+        let read = store.connections(&[name.to_owned()], Span::ALL, SLACK, &mut |_| {
             count += 1;
             ControlFlow::Continue(())
         });

@@ -4,7 +4,7 @@ use crate::sample::{NOON, batch, handshake};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::{Connection, Ends, Sight};
 use dwell_core::tcp::{Flag, Half, Handshake};
-use dwell_store::warehouse::{Batch, Day, Minute, Span, Store, WarehouseError};
+use dwell_store::warehouse::{Batch, Day, Minute, SLACK, Span, Store, WarehouseError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 pub(crate) type Case = fn(&mut dyn Store);
 
 /// All of it, by name.
-pub(crate) const CASES: [(&str, Case); 19] = [
+pub(crate) const CASES: [(&str, Case); 20] = [
     ("what was kept comes back joined", joined),
     ("a batch counts once", batch_once),
     ("another batch of the same number is kept beside it", renumbered),
@@ -24,6 +24,7 @@ pub(crate) const CASES: [(&str, Case); 19] = [
     ("a missing probe is missing", missing),
     ("halves come back as they were", halves),
     ("spans hold what is first seen in them", spans),
+    ("at the edges of a span a connection is whole where clocks differ by less than is said", edges),
     ("what comes late is found where it belongs", late),
     ("probes are told that have sent something of a time", senders),
     ("what is left out is counted", left_out),
@@ -41,9 +42,13 @@ fn names(probes: &[&str]) -> Vec<String> {
 }
 
 fn read(store: &mut dyn Store, probes: &[&str], span: Span) -> Vec<Connection> {
+    read_with(store, probes, span, SLACK)
+}
+
+fn read_with(store: &mut dyn Store, probes: &[&str], span: Span, slack: Nanos) -> Vec<Connection> {
     let mut connections = Vec::new();
     store
-        .connections(&names(probes), span, &mut |connection| {
+        .connections(&names(probes), span, slack, &mut |connection| {
             connections.push(connection);
             ControlFlow::Continue(())
         })
@@ -268,6 +273,26 @@ fn spans(store: &mut dyn Store) {
     assert_eq!(before[0].sights.len(), 2, "both sights, though one is of another day");
 }
 
+fn edges(store: &mut dyn Store) {
+    let second = Nanos::from_secs;
+    let (from, until) = (NOON, NOON + second(60));
+    let records = [
+        (0, handshake(1, from - second(3), 9, 1)),
+        (1, handshake(1, from + second(1), 5, 5)),
+        (0, handshake(2, from, 9, 1)),
+        (1, handshake(2, from, 5, 5)),
+        (0, handshake(3, until - second(1), 9, 1)),
+        (1, handshake(3, until + second(3), 5, 5)),
+        (1, handshake(4, until, 5, 5)),
+    ];
+    keep_all(store, &records);
+    let span = Span { from, until };
+    assert_eq!(read_with(store, &PROBES, span, second(5)), expected(&records[2..6]));
+    // What lies farther beyond is not there.
+    assert_eq!(read_with(store, &PROBES, span, second(2)), expected(&records[1..5]));
+    assert_eq!(read_with(store, &PROBES, span, Nanos::ZERO), expected(&records[1..5]));
+}
+
 /// Whoever looks again and again, as time goes on, finds what he would who looked at all of it.
 fn late(store: &mut dyn Store) {
     let second = Nanos::from_secs(1);
@@ -337,7 +362,7 @@ fn left_out(store: &mut dyn Store) {
     store.keep(&batch("alpha", 5, of(NOON))).expect("kept");
     store.keep(&batch("beta-1", 4, of(NOON + minute))).expect("kept");
     let count = |store: &mut dyn Store, probes: &[&str], span| {
-        let left_out = store.connections(&names(probes), span, &mut |_| ControlFlow::Continue(()));
+        let left_out = store.connections(&names(probes), span, SLACK, &mut |_| ControlFlow::Continue(()));
         (left_out.expect("joined"), store.lone(&names(probes), span).expect("counted"))
     };
     assert_eq!(count(store, &["alpha", "beta-1"], Span::ALL), (30, 14));
@@ -454,11 +479,15 @@ fn some(store: &mut dyn Store) {
     keep_all(store, &records);
     assert_eq!(read(store, &["gamma.x", "nobody"], Span::ALL).len(), 666);
     let mut count = 0;
-    let broken = store.connections(&names(&PROBES), Span::ALL, &mut |_| {
+    let broken = store.connections(&names(&PROBES), Span::ALL, SLACK, &mut |_| {
         count += 1;
         if count == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     broken.expect("no error");
     assert_eq!(count, 10);
-    assert!(store.connections(&names(&["x' OR 1"]), Span::ALL, &mut |_| ControlFlow::Continue(())).is_err());
+    assert!(
+        store
+            .connections(&names(&["x' OR 1"]), Span::ALL, SLACK, &mut |_| ControlFlow::Continue(()))
+            .is_err()
+    );
 }

@@ -12,7 +12,7 @@ pub use at::{At, Credentials};
 use super::join::{Asked, EACH, Row, See};
 use super::parts::{self, Work};
 use super::row::{self, ENDS};
-use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError, join};
+use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use schema::{BATCHES, HANDSHAKES};
@@ -76,8 +76,14 @@ impl ClickHouse {
     }
 
     /// Joins part after part, asking the servers in turn.
-    fn join_parts(&self, probes: &[String], span: Span, work: &mut Work<'_>) -> Result<(), WarehouseError> {
-        let reach = Span { from: span.from - join::SLACK, until: span.until + join::SLACK };
+    fn join_parts(
+        &self,
+        probes: &[String],
+        span: Span,
+        slack: Nanos,
+        work: &mut Work<'_>,
+    ) -> Result<(), WarehouseError> {
+        let reach = span.widened(slack);
         while let Some(part) = work.next_part() {
             let (host, which) = (self.wire.host(part), which(part, span));
             let each = |statement: &str, see: &mut See<'_>| self.each(host, statement, probes.len(), see);
@@ -142,10 +148,11 @@ impl Store for ClickHouse {
         &mut self,
         probes: &[String],
         span: Span,
+        slack: Nanos,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
-        let work = |work: &mut Work<'_>| self.join_parts(probes, span, work);
+        let work = |work: &mut Work<'_>| self.join_parts(probes, span, slack, work);
         let mut left_out = 0;
         parts::join(PARTS, WORKERS, work, (probes.len(), span), &mut left_out, take).map(|_| left_out)
     }

@@ -108,10 +108,11 @@ impl Store for Sqlite {
         &mut self,
         probes: &[String],
         span: Span,
+        slack: Nanos,
         take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
     ) -> Result<u64, WarehouseError> {
         probes.iter().try_for_each(|probe| Batch::check_letters(probe))?;
-        let windows = read::windows(&self.days()?, span);
+        let windows = read::windows(&self.days()?, span, slack);
         let files = |window: &read::Window| window.days.iter().map(|day| self.file(*day)).collect();
         let files: Vec<Vec<PathBuf>> = windows.iter().map(files).collect();
         self.zones.forget_all_but(&files.concat());

@@ -40,11 +40,10 @@ pub(super) fn around(days: &[Day], span: Span) -> Vec<Day> {
 
 /// The span in windows; in each the days whose files may hold what belongs to it. Of few days there is one: then no connection lies
 /// on an edge, however far clocks are apart.
-pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
+pub(super) fn windows(days: &[Day], span: Span, slack: Nanos) -> Vec<Window> {
     let all = around(days, span);
     if all.len() <= ATTACHED {
-        let reach = Span { from: span.from - join::SLACK, until: span.until + join::SLACK };
-        return vec![Window { span, reach, days: all }];
+        return vec![Window { span, reach: span.widened(slack), days: all }];
     }
     let (Some(first), Some(last)) = (days.first(), days.last()) else { return Vec::new() };
     let mut windows = Vec::new();
@@ -57,7 +56,7 @@ pub(super) fn windows(days: &[Day], span: Span) -> Vec<Window> {
             until: Day(start.saturating_add(WINDOW)).start().min(span.until),
         };
         if held.from < held.until && !near.is_empty() {
-            let slack = |is_last| if is_last { join::SLACK } else { DAY };
+            let slack = |is_last| if is_last { slack } else { DAY };
             let reach = Span {
                 from: held.from - slack(held.from == span.from),
                 until: held.until + slack(held.until == span.until),

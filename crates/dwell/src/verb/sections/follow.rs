@@ -3,7 +3,7 @@
 use super::clocks::FARTHEST;
 use super::lines::Lines;
 use super::outcome::{Choice, Outcome, is_nat};
-use super::source::{self, Source, now};
+use super::source::{self, Reach, Source, now};
 use crate::figure::counted;
 use crate::interrupted::interrupted;
 use crate::screen::coloured;
@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How often new data is looked for.
 const EACH: Duration = Duration::from_secs(1);
+
+/// How often all is looked at that is looked back for, where that takes no more than a tenth of the time; in between what is near.
+const WHOLE: Duration = Duration::from_secs(10);
 
 /// How often keys are heard.
 const KEYS: Duration = Duration::from_millis(50);
@@ -86,37 +89,52 @@ impl Told {
     }
 }
 
-/// One look at what the warehouse hands out: chooses what is new, once every probe has told of it or it has waited for so long.
+/// For what a look tells of connections of which not every probe has told.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Wait {
+    /// They wait, however long they have: what is near may be a part of what is there.
+    On,
+    /// Until they have waited for so long.
+    For(Nanos),
+    /// No more.
+    Over,
+}
+
+/// One look at what the warehouse hands out: chooses what is new, once every probe has told of it or it waits no more.
 struct Look<'a> {
     told: &'a mut Told,
-    /// Since when those wait that did at the look before.
+    /// Since when those wait that did at the whole look before.
     waited: HashMap<Ends, Nanos>,
     now: Nanos,
     probes: usize,
-    /// `None`: nothing waits any more.
-    patience: Option<Nanos>,
+    wait: Wait,
 }
 
 impl<'a> Look<'a> {
-    fn new(told: &'a mut Told, now: Nanos, probes: usize, patience: Option<Nanos>) -> Self {
+    fn new(told: &'a mut Told, now: Nanos, probes: usize, wait: Wait) -> Self {
         told.parts.clear();
-        let waited = mem::take(&mut told.waiting);
-        Self { told, waited, now, probes, patience }
+        // What is not near goes on waiting.
+        let waited = if wait == Wait::On { HashMap::new() } else { mem::take(&mut told.waiting) };
+        Self { told, waited, now, probes, wait }
     }
 
     /// Whether nothing more is waited for. A probe's clock does not say how long: it may be behind, and others ship later.
     fn is_ripe(&mut self, connection: &Connection) -> bool {
-        let Some(patience) = self.patience.filter(|_| connection.sights.len() < self.probes) else {
+        if connection.sights.len() >= self.probes || self.wait == Wait::Over {
             return true;
-        };
+        }
         let since = self.waited.get(&connection.ends).copied().unwrap_or(self.now);
-        self.told.waiting.insert(connection.ends, since);
+        let since = *self.told.waiting.entry(connection.ends).or_insert(since);
         // One whose clock is ahead waits until then.
-        self.now - since.max(connection.first_at) >= patience
+        matches!(self.wait, Wait::For(patience) if self.now - since.max(connection.first_at) >= patience)
     }
 }
 
 impl Choice for Look<'_> {
+    fn reach(&self) -> Reach {
+        if self.wait == Wait::On { Reach::Near } else { Reach::Whole }
+    }
+
     fn see(&mut self, connection: &Connection) {
         if connection.sights.len() < self.probes {
             self.told.parts.entry(connection.ends.isn_key()).or_default().push(connection.ends);
@@ -185,6 +203,8 @@ struct Following {
     /// When it was looked last whether a clock is behind.
     widened: Nanos,
     told: Told,
+    /// When all is to be looked at again.
+    whole: Instant,
     /// What is to be said of probes that came too late.
     late: Vec<String>,
 }
@@ -198,6 +218,7 @@ impl Following {
             clocks: Vec::new(),
             widened: now(),
             told: Told::default(),
+            whole: Instant::now(),
             late: Vec::new(),
         }
     }
@@ -234,7 +255,12 @@ impl Following {
             }
         }
         if self.ordered {
-            hear(source, outcome, lines, &mut self.told, Some(PATIENCE))?;
+            let looked = Instant::now();
+            if outcome.connections() > 0 && looked < self.whole {
+                return hear(source, outcome, lines, &mut self.told, Wait::On);
+            }
+            hear(source, outcome, lines, &mut self.told, Wait::For(PATIENCE))?;
+            self.whole = Instant::now() + rest(looked.elapsed(), source.seconds());
         }
         Ok(())
     }
@@ -260,8 +286,15 @@ impl Following {
         if !self.ordered {
             outcome.learn_order(source)?;
         }
-        hear(source, outcome, lines, &mut self.told, None)
+        hear(source, outcome, lines, &mut self.told, Wait::Over)
     }
+}
+
+/// When all is looked at again after that took so long, where it is looked so many seconds back: half of them at most, so that
+/// nothing passes between two looks.
+fn rest(took: Duration, seconds: Option<u32>) -> Duration {
+    let most = seconds.map_or(Duration::MAX, |seconds| Duration::from_secs(seconds.into()) / 2);
+    WHOLE.max(took * 10).min(most)
 }
 
 /// A warehouse that cannot be had now may be there at the next look: why not is told, and it is tried again.
@@ -284,11 +317,13 @@ fn hear(
     outcome: &mut Outcome,
     lines: &mut Lines,
     told: &mut Told,
-    patience: Option<Nanos>,
+    wait: Wait,
 ) -> Result<()> {
     let (now, probes) = (now(), outcome.order().probes().len());
-    outcome.hear_some(source, lines, &mut Look::new(told, now, probes, patience))?;
-    told.forget(now);
+    outcome.hear_some(source, lines, &mut Look::new(told, now, probes, wait))?;
+    if wait != Wait::On {
+        told.forget(now);
+    }
     lines.flush()
 }
 
@@ -340,8 +375,8 @@ mod tests {
         let (mut told, mut all) = (Told::default(), Vec::new());
         for (number, seen) in looks.iter().enumerate() {
             let now = Nanos::from_secs(number as i64);
-            let patience = (number + 1 < looks.len()).then_some(Nanos::ZERO);
-            let mut look = Look::new(&mut told, now, 2, patience);
+            let wait = if number + 1 < looks.len() { Wait::For(Nanos::ZERO) } else { Wait::Over };
+            let mut look = Look::new(&mut told, now, 2, wait);
             let mut join = NatJoin::new(2);
             let mut new = Vec::new();
             let mut take = |connection: Connection, look: &mut Look<'_>| {
@@ -384,15 +419,47 @@ mod tests {
         let mut told = Told::default();
         let mut wants = |second, probes: &[usize]| {
             let now = Nanos::from_secs(second);
-            let mut look = Look::new(&mut told, now, 2, Some(PATIENCE));
+            let mut look = Look::new(&mut told, now, 2, Wait::For(PATIENCE));
             look.wants(&Connection { first_at: seen.first_at, ..connection(1, probes) })
         };
         assert!(!wants(500, &[0]) && !wants(529, &[0]));
         assert!(wants(529, &[0, 1]) && !wants(600, &[0, 1]));
         let mut told = Told::default();
         let mut wants =
-            |second| Look::new(&mut told, Nanos::from_secs(second), 2, Some(PATIENCE)).wants(&seen);
+            |second| Look::new(&mut told, Nanos::from_secs(second), 2, Wait::For(PATIENCE)).wants(&seen);
         assert!(!wants(500) && !wants(529) && wants(530) && !wants(531));
+    }
+
+    /// What is near has a part of what is there; what waits farther back goes on waiting.
+    #[test]
+    fn a_look_at_what_is_near_tells_what_every_probe_has_told_of_and_nothing_else() {
+        let mut told = Told::default();
+        let mut wants = |second, wait, connections: &[(u16, &[usize])]| -> Vec<u16> {
+            let mut look = Look::new(&mut told, Nanos::from_secs(second), 2, wait);
+            let mut new = Vec::new();
+            for (port, probes) in connections {
+                new.extend(look.wants(&connection(*port, probes)).then_some(*port));
+            }
+            new
+        };
+        let (whole, none) = (Wait::For(PATIENCE), Vec::<u16>::new());
+        assert_eq!(wants(100, whole, &[(1, &[0]), (2, &[0]), (3, &[0, 1])]), [3]);
+        assert_eq!(wants(105, Wait::On, &[(2, &[0]), (3, &[1]), (4, &[1])]), none);
+        assert_eq!(wants(110, Wait::On, &[(2, &[0, 1]), (5, &[0, 1])]), [2, 5]);
+        // All have waited for long enough; a part of what is there may be all that is near.
+        assert_eq!(wants(140, Wait::On, &[(1, &[0]), (4, &[1])]), none);
+        assert_eq!(wants(134, whole, &[(1, &[0]), (2, &[0]), (3, &[1]), (4, &[1])]), [1]);
+        assert_eq!(wants(135, whole, &[(4, &[1]), (5, &[0])]), [4]);
+    }
+
+    #[test]
+    fn all_is_looked_at_for_a_tenth_of_the_time_and_twice_while_anything_is_in_it() {
+        let seconds = |seconds| Duration::from_secs_f64(seconds);
+        assert_eq!(rest(seconds(0.1), Some(120)), seconds(10.0));
+        assert_eq!(rest(seconds(2.0), Some(120)), seconds(20.0));
+        assert_eq!(rest(seconds(40.0), Some(120)), seconds(60.0));
+        assert_eq!(rest(seconds(0.1), Some(5)), seconds(2.5));
+        assert_eq!(rest(seconds(2.0), None), seconds(20.0));
     }
 
     #[test]

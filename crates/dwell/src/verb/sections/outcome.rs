@@ -3,7 +3,7 @@
 use super::By;
 use super::groups::Groups;
 use super::lines::Lines;
-use super::source::Source;
+use super::source::{Reach, Source};
 use crate::figure::counted;
 use anyhow::Result;
 use dwell_core::inside::grouped;
@@ -21,6 +21,11 @@ const ENOUGH: u64 = 20_000;
 
 /// Chooses among connections.
 pub(super) trait Choice {
+    /// How much is read to choose from.
+    fn reach(&self) -> Reach {
+        Reach::Whole
+    }
+
     /// There is this one; it may be part of another that is joined by its numbers.
     fn see(&mut self, connection: &Connection);
 
@@ -109,7 +114,7 @@ impl Outcome {
         self.votes = Votes::new(self.probes.len());
         let mut join = NatJoin::new(self.probes.len());
         let (in_time, votes) = (source.is_in_time(), &mut self.votes);
-        source.each(&mut |connection| {
+        source.each(Reach::Whole, &mut |connection| {
             let mut take = |connection: Connection| votes.hear(&connection);
             if in_time {
                 join.pass(connection.first_at, &mut take);
@@ -144,7 +149,7 @@ impl Outcome {
             }
             written.is_ok()
         };
-        let twice = source.each(&mut |connection| {
+        let twice = source.each(choice.reach(), &mut |connection| {
             choice.see(&connection);
             let mut goes_on = true;
             let mut take = |connection| goes_on &= hear(connection, choice);

@@ -6,7 +6,7 @@ use crate::figure::counted;
 use anyhow::{Result, anyhow, bail};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
-use dwell_store::warehouse::{Account, Minute, Span, Store};
+use dwell_store::warehouse::{Account, Minute, SLACK, Span, Store};
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,6 +41,22 @@ enum Kind {
     },
 }
 
+/// How much is read of what is asked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All of it.
+    Whole,
+    /// Of a warehouse what was seen of late: that is a small part, and has nearly all that is new. A connection that was seen by a
+    /// probe whose clock is off may be in parts.
+    Near,
+}
+
+/// So near, by a clock that is right, or goes as far as any that is looked back for.
+const NEAR: u32 = 10;
+
+/// Of what is near, clocks may differ by so much, and a connection is still whole where that begins.
+const NEAR_SLACK: Nanos = Nanos::from_secs(5);
+
 impl Source {
     pub(super) const fn captures(
         names: Vec<String>,
@@ -74,9 +90,14 @@ impl Source {
 
     /// The span that is asked.
     fn span(&self) -> Span {
+        span(self.seconds())
+    }
+
+    /// So many seconds back it is looked; `None`: as far as there is anything.
+    pub(super) const fn seconds(&self) -> Option<u32> {
         match self.kind {
-            Kind::Captures { .. } => Span::ALL,
-            Kind::Store { last, .. } => span(last),
+            Kind::Captures { .. } => None,
+            Kind::Store { last, .. } => last,
         }
     }
 
@@ -194,7 +215,11 @@ impl Source {
 
     /// Hands out connections, until `take` breaks off. Returns how many records of theirs a warehouse left out, because their probe
     /// has an earlier one; of captures the remarks say it.
-    pub(super) fn each(&mut self, take: &mut dyn FnMut(Connection) -> ControlFlow<()>) -> Result<u64> {
+    pub(super) fn each(
+        &mut self,
+        reach: Reach,
+        take: &mut dyn FnMut(Connection) -> ControlFlow<()>,
+    ) -> Result<u64> {
         match &mut self.kind {
             Kind::Captures { names, connections } => {
                 let places: Vec<Option<usize>> =
@@ -211,9 +236,22 @@ impl Source {
                 }
                 Ok(0)
             }
-            Kind::Store { store, last, .. } => Ok(store.connections(&self.asked, span(*last), take)?),
+            Kind::Store { store, last, least } => {
+                let (last, slack) = match reach {
+                    Reach::Whole => (*last, SLACK),
+                    Reach::Near => (near(*last, *least), NEAR_SLACK),
+                };
+                Ok(store.connections(&self.asked, span(last), slack, take)?)
+            }
         }
     }
+}
+
+/// How far back what is near goes, where it is looked `last` seconds back, of which `least` are for right clocks.
+fn near(last: Option<u32>, least: Option<u32>) -> Option<u32> {
+    let behind = last.zip(least).map_or(0, |(last, least)| last.saturating_sub(least));
+    let near = NEAR.saturating_add(behind);
+    Some(last.map_or(near, |last| near.min(last)))
 }
 
 /// What is said of handshakes that are in no connection: `lone`, for they lack the server's number, and `twice`, for their place
@@ -290,6 +328,15 @@ fn missing(name: &str, account: &Account, span: Span) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_near_is_a_part_of_what_is_asked_for_and_goes_as_far_back_as_clocks_are_behind() {
+        assert_eq!(near(Some(120), Some(120)), Some(10));
+        assert_eq!(near(Some(420), Some(120)), Some(310));
+        assert_eq!(near(Some(5), None), Some(5));
+        assert_eq!(near(Some(3_600), None), Some(10));
+        assert_eq!(near(None, None), Some(10));
+    }
 
     #[test]
     fn dropped_packets_are_told_by_the_minute_the_worst_first_where_they_are_many() {
