@@ -378,7 +378,8 @@ fn newest(store: &mut dyn Store) {
         (from..from + 300).map(|n| handshake(n, at + Nanos(second.0 * i64::from(n % 300)), 5, 6)).collect()
     };
     store.keep(&batch("alpha", 1, of(0, NOON))).expect("kept");
-    store.keep(&batch("beta-1", 1, of(0, NOON - Nanos(second.0 * 500)))).expect("kept");
+    // Hours before what is asked for.
+    store.keep(&batch("beta-1", 1, of(0, NOON - Nanos(second.0 * 10_500)))).expect("kept");
     // What came late is not newer.
     store.keep(&batch("alpha", 2, of(300, NOON - Nanos(second.0 * 900)))).expect("kept");
     store.keep(&batch("gamma.x", 1, of(600, NOON - month))).expect("kept");
@@ -386,7 +387,7 @@ fn newest(store: &mut dyn Store) {
         let newest = store.newest(span).expect("told").into_iter();
         newest.map(|(probe, at)| (probe, (at - NOON).0 / second.0)).collect()
     };
-    let two = [("alpha".to_owned(), 299), ("beta-1".to_owned(), -201)];
+    let two = [("alpha".to_owned(), 299), ("beta-1".to_owned(), -10_201)];
     assert_eq!(told(store, Span { from: NOON, until: Nanos::MAX }), two);
     assert_eq!(told(store, Span::ALL)[..2], two);
     assert_eq!(told(store, Span::ALL)[2], ("gamma.x".to_owned(), 299 - month.0 / second.0));

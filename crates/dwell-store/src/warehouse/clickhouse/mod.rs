@@ -15,12 +15,12 @@ use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
-use schema::{BATCHES, HANDSHAKES};
+use schema::{BATCHES, HANDSHAKES, HOUR, HOUR_LONG};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use wire::{Rows, Wire};
 
-/// A join is asked for in so many parts. The tables are in the order of the key, so that each reads its own rows; and
+/// A join is asked for in so many parts. Each hour is in the order of the key, so that each reads its own rows; and
 /// what a server joins at once stays in the processor's cache.
 const PARTS: u64 = 16;
 
@@ -85,7 +85,7 @@ impl ClickHouse {
     ) -> Result<(), WarehouseError> {
         let reach = span.widened(slack);
         while let Some(part) = work.next_part() {
-            let (host, which) = (self.wire.host(part), which(part, span));
+            let (host, which) = (self.wire.host(part), which(part, reach));
             let each = |statement: &str, see: &mut See<'_>| self.each(host, statement, probes.len(), see);
             Asked { table: HANDSHAKES, which: &which, probes, reach }.join(&each, work)?;
         }
@@ -112,6 +112,19 @@ impl ClickHouse {
             }
         }
         Ok(())
+    }
+
+    /// When the newest record of each probe begins, of these rows.
+    fn newest_of(&self, which: &str) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
+        let mut rows =
+            self.ask(&format!("SELECT probe, max(first_at) FROM {HANDSHAKES} WHERE {which} GROUP BY probe"))?;
+        let mut newest = BTreeMap::new();
+        while let Some(probe) = rows.text()? {
+            // Each shard tells of its own.
+            let at = Nanos(rows.next_number()?);
+            newest.entry(probe).and_modify(|newest: &mut Nanos| *newest = at.max(*newest)).or_insert(at);
+        }
+        Ok(newest)
     }
 
     fn insert(&self, table: &str, rows: &[u8]) -> Result<(), WarehouseError> {
@@ -158,9 +171,9 @@ impl Store for ClickHouse {
     }
 
     fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
-        let (days, lone) = (around(span), row::lone(span));
+        let (hours, lone) = (hours(span), row::lone(span));
         let of_each = counts(&mut self.ask(&format!(
-            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {days} AND {lone}) GROUP BY probe"
+            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {hours} AND {lone}) GROUP BY probe"
         ))?)?;
         Ok(probes.iter().filter_map(|probe| of_each.get(probe)).sum())
     }
@@ -178,16 +191,14 @@ impl Store for ClickHouse {
     }
 
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
-        let days = around(span);
-        let mut rows =
-            self.ask(&format!("SELECT probe, max(first_at) FROM {HANDSHAKES} WHERE {days} GROUP BY probe"))?;
-        let mut newest = BTreeMap::new();
-        while let Some(probe) = rows.text()? {
-            // Each shard tells of its own.
-            let at = Nanos(rows.next_number()?);
-            newest.entry(probe).and_modify(|newest: &mut Nanos| *newest = at.max(*newest)).or_insert(at);
+        let senders = self.probes(span)?;
+        let late = Span { from: span.from - HOUR_LONG, until: Nanos::MAX };
+        let newest = self.newest_of(&format!("{} AND {}", around(span), hours(late)))?;
+        // Nearly always that is all of them, and little was read.
+        if senders.iter().all(|probe| newest.contains_key(probe)) {
+            return Ok(newest);
         }
-        Ok(newest)
+        self.newest_of(&around(span))
     }
 
     fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
@@ -261,9 +272,15 @@ fn around(span: Span) -> String {
     format!("day >= {} AND day <= {}", first.0, last.0)
 }
 
-/// Rows of a part, of those days.
+/// Rows of the hours of a span.
+fn hours(span: Span) -> String {
+    let hour = |at: Nanos| at.0 / HOUR_LONG.0;
+    format!("{} AND {HOUR} >= {} AND {HOUR} <= {}", around(span), hour(span.from), hour(span.until))
+}
+
+/// Rows of a part, of the hours of a span.
 fn which(part: u64, span: Span) -> String {
-    let mut text = format!("{} AND ", around(span));
+    let mut text = format!("{} AND ", hours(span));
     // From the least number on, so that no bound is needed where none can be written.
     let bound = |part: u64| (part * (u64::MAX / PARTS + 1)).wrapping_add(1 << 63).cast_signed();
     if part > 0 {

@@ -2,6 +2,7 @@
 
 use super::wire::Wire;
 use crate::warehouse::{Day, FORMAT, NO_DIGESTS, WarehouseError};
+use dwell_core::Nanos;
 
 /// The records: of one server, its own; of a cluster, those of all its shards.
 pub(super) const HANDSHAKES: &str = "dwell_handshakes";
@@ -15,6 +16,17 @@ const VERSION: &str = "dwell_format";
 /// Of a cluster, what one shard holds has this after its name.
 const SHARD: &str = "_shard";
 
+/// The hour of a record, in the words of the table's order: only then its index is used.
+macro_rules! hour {
+    () => {
+        "intDiv(first_at, 3600000000000)"
+    };
+}
+
+pub(super) const HOUR: &str = hour!();
+
+pub(super) const HOUR_LONG: Nanos = Nanos::from_secs(3_600);
+
 /// A table: its name, its columns, by which it is ordered and replaced, by which it is spread over shards.
 const TABLES: [(&str, &str, &str, &str); 2] = [
     (
@@ -22,8 +34,9 @@ const TABLES: [(&str, &str, &str, &str); 2] = [
         "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, flags Int64, \
          server_ns Int64, server_or_ns Int64, client_ns Int64, client_or_ns Int64, total_ns Int64, total_or_ns Int64, \
          syns UInt16, syn_acks UInt16",
-        // A record that is sent again replaces itself; another of the same probe and connection does not.
-        "key, probe, first_at",
+        // A record that is sent again replaces itself; another of the same probe and connection does not. By the hour, so that
+        // whoever asks for the last minutes reads those, and not the day; tables that were made before are not, and are read whole.
+        concat!(hour!(), ", key, probe, first_at"),
         "key",
     ),
     (
