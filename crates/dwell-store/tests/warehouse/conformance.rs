@@ -3,6 +3,7 @@
 use crate::cluster::Cluster;
 use crate::sample::{NOON, batch, handshake};
 use crate::suite::CASES;
+use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
 use dwell_store::warehouse::{At, ClickHouse, Credentials, SLACK, Span, Sqlite, Store, WarehouseError};
 use std::ops::ControlFlow;
@@ -35,6 +36,7 @@ fn clickhouse() {
         case(&mut ClickHouse::create(alone, Cluster::credentials()).expect("a warehouse"));
     }
     both_shards_hold_some(&cluster);
+    of_a_span_what_is_near_is_read(&cluster);
     what_is_wrong_is_told(&cluster);
     tables_of_the_version_before_are_made_into_ours(&cluster);
     a_batch_that_met_a_dead_shard_is_not_kept(&mut cluster);
@@ -46,6 +48,22 @@ fn both_shards_hold_some(cluster: &Cluster) {
     store.keep(&batch("a", 1, (0..100).map(|n| handshake(n, NOON, 5, 6)).collect())).expect("kept");
     // Each shard alone, by its own table.
     cluster.tell("SELECT throwIf(count() < 20 OR count() > 80) FROM spread.dwell_handshakes_shard");
+}
+
+/// Also within a day: half of these records are an hour older than what is asked for.
+fn of_a_span_what_is_near_is_read(cluster: &Cluster) {
+    cluster.tell("CREATE DATABASE near");
+    let mut store = ClickHouse::create(at(cluster, "near"), Cluster::credentials()).expect("a warehouse");
+    cluster.tell("SYSTEM STOP MERGES");
+    for (serial, at) in [NOON, NOON + Nanos::from_secs(3_600)].into_iter().enumerate() {
+        let records = (0..10_000).map(|n| handshake(n, at, 5, 6)).collect();
+        store.keep(&batch("a", serial as u64, records)).expect("kept");
+    }
+    let from = (NOON + Nanos::from_secs(1_800)).0;
+    let near =
+        format!("SELECT throwIf(count() < 4000) FROM near.dwell_handshakes_shard WHERE first_at >= {from}");
+    cluster.tell(&format!("{near} SETTINGS max_rows_to_read = 7000"));
+    cluster.tell("SYSTEM START MERGES");
 }
 
 fn what_is_wrong_is_told(cluster: &Cluster) {

@@ -15,17 +15,20 @@ use super::row::{self, ENDS};
 use super::{Account, Batch, Day, FORMAT, Span, Store, WarehouseError};
 use dwell_core::Nanos;
 use dwell_core::tcp::section::Connection;
-use schema::{BATCHES, HANDSHAKES, HOUR, HOUR_LONG};
+use schema::{BATCHES, HANDSHAKES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use wire::{Rows, Wire};
 
-/// A join is asked for in so many parts. Each hour is in the order of the key, so that each reads its own rows; and
+/// A join is asked for in so many parts. The tables are in the order of the key, so that each reads its own rows; and
 /// what a server joins at once stays in the processor's cache.
 const PARTS: u64 = 16;
 
 /// Parts that are asked for at once: the servers join, while rows of others are on their way.
 const WORKERS: usize = 4;
+
+/// A probe's newest record is looked for so far before a span first.
+const LATE: Nanos = Nanos::from_secs(3_600);
 
 /// A warehouse on ClickHouse.
 #[derive(Debug)]
@@ -85,7 +88,7 @@ impl ClickHouse {
     ) -> Result<(), WarehouseError> {
         let reach = span.widened(slack);
         while let Some(part) = work.next_part() {
-            let (host, which) = (self.wire.host(part), which(part, reach));
+            let (host, which) = (self.wire.host(part), which(part, span));
             let each = |statement: &str, see: &mut See<'_>| self.each(host, statement, probes.len(), see);
             Asked { table: HANDSHAKES, which: &which, probes, reach }.join(&each, work)?;
         }
@@ -171,9 +174,9 @@ impl Store for ClickHouse {
     }
 
     fn lone(&mut self, probes: &[String], span: Span) -> Result<u64, WarehouseError> {
-        let (hours, lone) = (hours(span), row::lone(span));
+        let (days, lone) = (around(span), row::lone(span));
         let of_each = counts(&mut self.ask(&format!(
-            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {hours} AND {lone}) GROUP BY probe"
+            "SELECT probe, count(*) FROM (SELECT probe FROM {HANDSHAKES} WHERE {days} AND {lone}) GROUP BY probe"
         ))?)?;
         Ok(probes.iter().filter_map(|probe| of_each.get(probe)).sum())
     }
@@ -191,14 +194,14 @@ impl Store for ClickHouse {
     }
 
     fn newest(&mut self, span: Span) -> Result<BTreeMap<String, Nanos>, WarehouseError> {
-        let senders = self.probes(span)?;
-        let late = Span { from: span.from - HOUR_LONG, until: Nanos::MAX };
-        let newest = self.newest_of(&format!("{} AND {}", around(span), hours(late)))?;
+        let (senders, days) = (self.probes(span)?, around(span));
+        let newest =
+            self.newest_of(&format!("{days} AND first_at >= {}", (span.from - LATE).0.max(-i64::MAX)))?;
         // Nearly always that is all of them, and little was read.
         if senders.iter().all(|probe| newest.contains_key(probe)) {
             return Ok(newest);
         }
-        self.newest_of(&around(span))
+        self.newest_of(&days)
     }
 
     fn accounts(&mut self, span: Span) -> Result<BTreeMap<String, Account>, WarehouseError> {
@@ -272,15 +275,9 @@ fn around(span: Span) -> String {
     format!("day >= {} AND day <= {}", first.0, last.0)
 }
 
-/// Rows of the hours of a span.
-fn hours(span: Span) -> String {
-    let hour = |at: Nanos| at.0 / HOUR_LONG.0;
-    format!("{} AND {HOUR} >= {} AND {HOUR} <= {}", around(span), hour(span.from), hour(span.until))
-}
-
-/// Rows of a part, of the hours of a span.
+/// Rows of a part, of those days.
 fn which(part: u64, span: Span) -> String {
-    let mut text = format!("{} AND ", hours(span));
+    let mut text = format!("{} AND ", around(span));
     // From the least number on, so that no bound is needed where none can be written.
     let bound = |part: u64| (part * (u64::MAX / PARTS + 1)).wrapping_add(1 << 63).cast_signed();
     if part > 0 {

@@ -2,7 +2,6 @@
 
 use super::wire::Wire;
 use crate::warehouse::{Day, FORMAT, NO_DIGESTS, WarehouseError};
-use dwell_core::Nanos;
 
 /// The records: of one server, its own; of a cluster, those of all its shards.
 pub(super) const HANDSHAKES: &str = "dwell_handshakes";
@@ -16,32 +15,25 @@ const VERSION: &str = "dwell_format";
 /// Of a cluster, what one shard holds has this after its name.
 const SHARD: &str = "_shard";
 
-/// The hour of a record, in the words of the table's order: only then its index is used.
-macro_rules! hour {
-    () => {
-        "intDiv(first_at, 3600000000000)"
-    };
-}
-
-pub(super) const HOUR: &str = hour!();
-
-pub(super) const HOUR_LONG: Nanos = Nanos::from_secs(3_600);
-
-/// A table: its name, its columns, by which it is ordered and replaced, by which it is spread over shards.
-const TABLES: [(&str, &str, &str, &str); 2] = [
+/// A table: its name, its columns, by which it is parted, by which it is ordered and replaced, by which it is spread over shards.
+const TABLES: [(&str, &str, &str, &str, &str); 2] = [
     (
         HANDSHAKES,
         "day Int32, key Int64, isn_key Int64, probe String, ends String, first_at Int64, syn_at Int64, marks Int64, flags Int64, \
          server_ns Int64, server_or_ns Int64, client_ns Int64, client_or_ns Int64, total_ns Int64, total_or_ns Int64, \
          syns UInt16, syn_acks UInt16",
-        // A record that is sent again replaces itself; another of the same probe and connection does not. By the hour, so that
-        // whoever asks for the last minutes reads those, and not the day; tables that were made before are not, and are read whole.
-        concat!(hour!(), ", key, probe, first_at"),
+        // A day, in which the times take part without changing it: of what its partition is made of, the server keeps the least and
+        // the most that is in each part of a table, and reads no part that has none of the times that are asked for. So whoever asks
+        // for the last minutes reads what came of late, and not the day; of tables that were made before, the day.
+        "day + 0 * (first_at < 0)",
+        // A record that is sent again replaces itself; another of the same probe and connection does not.
+        "key, probe, first_at",
         "key",
     ),
     (
         BATCHES,
         "day Int32, probe String, epoch UInt64, serial UInt64, digest UInt64, given_up String, dropped String",
+        "day",
         "probe, epoch, serial, digest",
         "epoch",
     ),
@@ -63,14 +55,14 @@ pub(super) fn make(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
         // Nothing is made beside what another version made.
         _ => return Ok(()),
     }
-    for (name, columns, order, shard) in TABLES {
+    for (name, columns, parts, order, shard) in TABLES {
         let own = if at.cluster.is_some() { format!("{name}{SHARD}") } else { name.to_owned() };
         wire.tell(
             host,
             MAKE,
             &format!(
                 "CREATE TABLE IF NOT EXISTS {own} ({columns}) \
-                 ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY ({order}) \
+                 ENGINE = ReplacingMergeTree PARTITION BY {parts} ORDER BY ({order}) \
                  SETTINGS index_granularity = 1024"
             ),
         )?;
@@ -97,7 +89,7 @@ fn bear_ours(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
 
 /// Makes the layout before into ours. What a process did that ended meanwhile is not done again.
 fn renew(wire: &Wire, host: &str) -> Result<(), WarehouseError> {
-    let order = TABLES[1].2;
+    let order = TABLES[1].3;
     let shard = format!("{BATCHES}{SHARD}");
     let tables = match wire.at().cluster {
         Some(_) => vec![(shard.as_str(), true), (BATCHES, false)],
