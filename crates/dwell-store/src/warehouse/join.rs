@@ -92,7 +92,7 @@ impl Asked<'_> {
         let mut text = String::from("SELECT key, max(ends), min(first_at), max(first_at), count(*)");
         for probe in self.probes {
             for (time, above, below) in [("server_ns", MARKS, "marks"), ("client_ns", FLAGS, "flags")] {
-                let _ = write!(text, ", max((probe = '{probe}') * (({time} + 1) * {above} + {below}))");
+                let _ = write!(text, ", max(if(probe = '{probe}', ({time} + 1) * {above} + {below}, 0))");
             }
         }
         let (from, until) = (self.reach.from.0.max(-i64::MAX), self.reach.until.0);

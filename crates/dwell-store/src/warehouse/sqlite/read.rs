@@ -22,6 +22,9 @@ const WINDOW: i32 = 6;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
 
+/// What a worker may sort in memory, in KiB (the sign is SQLite's): of more, runs are written to a file first.
+const SORTED: i64 = -(32 << 10);
+
 /// Days that are joined at once.
 pub(super) struct Window {
     /// When the connections begin that it tells of.
@@ -103,6 +106,7 @@ fn join_parts(
     let Some(Readable { file: first, .. }) = files.first() else { return Ok(()) };
     let sql = |error| told(first, "read it", error);
     let database = Connection::open_in_memory_with_flags(THERE).map_err(sql)?;
+    database.pragma_update(None, "cache_size", SORTED).map_err(sql)?;
     for (place, Readable { file, name, .. }) in files.iter().enumerate() {
         let text = format!("ATTACH ? AS day{place}");
         database.execute(&text, [name]).map_err(|error| told(file, "read it", error))?;
