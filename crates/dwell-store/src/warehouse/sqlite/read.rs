@@ -23,7 +23,7 @@ const WINDOW: i32 = 6;
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// What a worker may sort in memory, in KiB (the sign is SQLite's): of more, runs are written to a file first.
-const SORTED: i64 = -(32 << 10);
+const SORTED: i64 = -(8 << 10);
 
 /// Days that are joined at once.
 pub(super) struct Window {
