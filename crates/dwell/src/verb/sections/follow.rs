@@ -259,7 +259,7 @@ impl Following {
             if outcome.connections() > 0 && looked < self.whole {
                 return hear(source, outcome, lines, &mut self.told, Wait::On);
             }
-            hear(source, outcome, lines, &mut self.told, Wait::For(PATIENCE))?;
+            hear(source, outcome, lines, &mut self.told, Wait::For(patience(source.seconds())))?;
             self.whole = Instant::now() + rest(looked.elapsed(), source.seconds());
         }
         Ok(())
@@ -290,11 +290,16 @@ impl Following {
     }
 }
 
-/// When all is looked at again after that took so long, where it is looked so many seconds back: half of them at most, so that
-/// nothing passes between two looks.
+/// How long all is not looked at again after that took so long, where it is looked so many seconds back: it is begun four times
+/// while anything is in it, so that what waits for another probe is told before it is looked at no more.
 fn rest(took: Duration, seconds: Option<u32>) -> Duration {
-    let most = seconds.map_or(Duration::MAX, |seconds| Duration::from_secs(seconds.into()) / 2);
-    WHOLE.max(took * 10).min(most)
+    let most = seconds.map_or(Duration::MAX, |seconds| Duration::from_secs(seconds.into()) / 4);
+    WHOLE.max(took * 10).min(most.saturating_sub(took))
+}
+
+/// How long a connection waits for probes where it is looked so many seconds back: it has to be among what a look finds then.
+fn patience(seconds: Option<u32>) -> Nanos {
+    seconds.map_or(PATIENCE, |seconds| PATIENCE.min(Nanos::from_millis(i64::from(seconds) * 500)))
 }
 
 /// A warehouse that cannot be had now may be there at the next look: why not is told, and it is tried again.
@@ -453,13 +458,20 @@ mod tests {
     }
 
     #[test]
-    fn all_is_looked_at_for_a_tenth_of_the_time_and_twice_while_anything_is_in_it() {
+    fn all_is_looked_at_for_a_tenth_of_the_time_and_four_times_while_anything_is_in_it() {
         let seconds = |seconds| Duration::from_secs_f64(seconds);
         assert_eq!(rest(seconds(0.1), Some(120)), seconds(10.0));
         assert_eq!(rest(seconds(2.0), Some(120)), seconds(20.0));
-        assert_eq!(rest(seconds(40.0), Some(120)), seconds(60.0));
-        assert_eq!(rest(seconds(0.1), Some(5)), seconds(2.5));
+        assert_eq!(rest(seconds(12.0), Some(120)), seconds(18.0));
+        assert_eq!(rest(seconds(40.0), Some(120)), seconds(0.0));
+        assert_eq!(rest(seconds(0.25), Some(5)), seconds(1.0));
         assert_eq!(rest(seconds(2.0), None), seconds(20.0));
+    }
+
+    #[test]
+    fn nothing_waits_until_it_is_looked_at_no_more() {
+        assert_eq!([None, Some(120), Some(60)].map(patience), [PATIENCE; 3]);
+        assert_eq!(patience(Some(5)), Nanos::from_millis(2_500));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) enum Reach {
     Near,
 }
 
-/// So near, by a clock that is right, or goes as far as any that is looked back for.
+/// What is near lies so many seconds back, by a clock that is right; by one that is gone along with, as much farther.
 const NEAR: u32 = 10;
 
 /// Of what is near, clocks may differ by so much, and a connection is still whole where that begins.
