@@ -64,6 +64,13 @@ impl Nanos {
     pub const fn abs(self) -> Self {
         Self(self.0.saturating_abs())
     }
+
+    /// Whether a time is this far from another at most, before or behind it.
+    #[inline]
+    #[must_use]
+    pub const fn is_near(self, other: Self, within: Self) -> bool {
+        self.0.abs_diff(other.0) <= within.0.unsigned_abs()
+    }
 }
 
 impl Add for Nanos {

@@ -59,7 +59,7 @@ impl<T> Flow<T> {
     }
 
     fn is_fresh(&self, at: Nanos, patience: Nanos) -> bool {
-        (at - self.touched).abs() <= patience
+        at.is_near(self.touched, patience)
     }
 }
 
@@ -74,12 +74,16 @@ struct Heads {
 const NONE: u32 = u32::MAX;
 
 impl Heads {
-    /// The places of flows of this hash.
+    /// The places of flows of this hash, and [`NONE`], where nothing lies. All are compared at once.
     #[inline]
-    fn of(&self, flow: FlowHash) -> impl Iterator<Item = usize> + use<> {
-        let Self { hashes, places } = *self;
-        let is_it = move |way: &usize| hashes[*way] == flow.0 && places[*way] != NONE;
-        (0..WAYS).filter(is_it).map(move |way| places[way] as usize)
+    fn of(&self, flow: FlowHash) -> impl Iterator<Item = usize> + use<'_> {
+        let equal = |way: usize| u32::from(self.hashes[way] == flow.0) << way;
+        let mut left = (0..WAYS).fold(0, |ways, way| ways | equal(way));
+        std::iter::from_fn(move || {
+            let way = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(self.places[way] as usize)
+        })
     }
 }
 
@@ -165,18 +169,18 @@ impl<T: State> Flows<T> {
     /// Whether anything is kept of the flow.
     pub(super) fn has(&self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> bool {
         let is_it = |flow: &Flow<T>| flow.is_fresh(at, self.patience) && flow.is_first(from, to).is_some();
-        self.heads[self.set(flow)].of(flow).any(|place| is_it(&self.flows[place]))
+        self.heads[self.set(flow)].of(flow).any(|place| self.flows.get(place).is_some_and(is_it))
     }
 
     /// What is kept of the flow.
     #[inline]
     pub(super) fn of(&mut self, flow: FlowHash, from: &Endpoint, to: &Endpoint, at: Nanos) -> Kept<'_, T> {
-        let heads = self.heads[self.set(flow)];
-        let found = heads.of(flow).find_map(|place| Some((place, self.flows[place].is_first(from, to)?)));
+        let is_first = |place: usize| Some((place, self.flows.get(place)?.is_first(from, to)?));
+        let found = self.heads[self.set(flow)].of(flow).find_map(is_first);
         let (place, is_first) = found.unwrap_or_else(|| (self.begin(flow, [*from, *to], at), true));
         let Flow { ends, touched, steps, is_listed, shortest, state } = &mut self.flows[place];
         let silence = at - *touched;
-        if silence.abs() > self.patience || *steps != self.steps {
+        if !at.is_near(*touched, self.patience) || *steps != self.steps {
             *state = T::default();
             *steps = self.steps;
         }

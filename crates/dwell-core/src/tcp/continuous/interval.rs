@@ -43,6 +43,8 @@ pub(super) struct Intervals {
     every: Nanos,
     /// Counted from the epoch.
     open: i64,
+    /// When that begins.
+    from: i64,
     over: Vec<Interval>,
 }
 
@@ -51,7 +53,7 @@ impl Intervals {
     /// If an interval is no time at all.
     pub(super) fn new(every: Nanos) -> Self {
         assert!(every > Nanos::ZERO, "an interval takes time");
-        Self { every, open: i64::MIN, over: Vec::new() }
+        Self { every, open: i64::MIN, from: i64::MIN, over: Vec::new() }
     }
 
     fn number(&self, at: Nanos) -> i64 {
@@ -61,8 +63,7 @@ impl Intervals {
     /// Where a time lies: within the interval that is not over, behind it, or before it.
     pub(super) fn place(&self, at: Nanos) -> Ordering {
         // The comparisons spare most a division.
-        let from = self.open.saturating_mul(self.every.0);
-        let is_within = at.0 >= from && at.0.abs_diff(from) < self.every.0.unsigned_abs();
+        let is_within = at.0 >= self.from && at.0.abs_diff(self.from) < self.every.0.unsigned_abs();
         if is_within { Ordering::Equal } else { self.number(at).cmp(&self.open) }
     }
 
@@ -76,6 +77,7 @@ impl Intervals {
     /// The interval is that of this time.
     pub(super) fn open(&mut self, at: Nanos) {
         self.open = self.number(at);
+        self.from = self.open.saturating_mul(self.every.0);
     }
 
     /// Whether one is over that was not taken yet.

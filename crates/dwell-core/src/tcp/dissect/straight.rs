@@ -26,6 +26,14 @@ enum Packet<'a> {
     V6(&'a [u8; 54]),
 }
 
+/// What is known of headers of version 4 that go this way: version and length, no part of a larger packet, TCP.
+const PLAIN_V4: (u8, u8, u8, u8) = (0x45, 0, 0, TCP);
+
+/// And of version 6: the version (what follows it in its byte is not looked at), TCP.
+const PLAIN_V6: (u8, u8) = (0x60, TCP);
+
+const TCP: u8 = 6;
+
 /// SYN and RST.
 const OF_INTEREST: u8 = 0x06;
 
@@ -115,7 +123,7 @@ impl<'a> Straight<'a> {
     ///
     /// # Errors
     /// Why it is of no use.
-    #[inline]
+    #[inline(always)]
     pub fn segment(&self) -> Result<Segment, Skipped> {
         let at = super::time(self.captured.at)?;
         let frame = Rest::of(self.captured.bytes, self.captured.length as usize);
@@ -127,10 +135,29 @@ impl<'a> Straight<'a> {
         let rest = frame.behind(self.before)?;
         // Each by itself: an address that may be of either version is slow to move.
         match self.packet {
-            Packet::V4(_) => ip::v4(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
-            Packet::V6(_) => ip::v6(rest).and_then(|(carried, rest)| tcp::segment(at, &carried, rest)),
+            Packet::V4(packet) => {
+                let mut header = first(packet);
+                (header[0], header[6], header[7], header[9]) = PLAIN_V4;
+                let (carried, rest) = ip::v4_with(header, rest)?;
+                tcp::segment(at, &carried, rest)
+            }
+            Packet::V6(packet) => {
+                let mut header = first(packet);
+                (header[0], header[6]) = PLAIN_V6;
+                let (carried, rest) = ip::v6_with(header, rest)?;
+                tcp::segment(at, &carried, rest)
+            }
         }
     }
+}
+
+/// The first bytes of headers.
+#[inline(always)]
+fn first<const N: usize, const ALL: usize>(headers: &[u8; ALL]) -> [u8; N] {
+    const { assert!(N <= ALL, "no more than there are") };
+    let mut first = [0; N];
+    first.copy_from_slice(&headers[..N]);
+    first
 }
 
 #[inline(always)]

@@ -31,7 +31,7 @@ pub(super) fn segment(at: Nanos, ends: &Carried, rest: Rest<'_>) -> Result<Segme
 }
 
 /// The options of a header of this length, as far as they were captured.
-#[inline]
+#[inline(always)]
 fn options(bytes: &[u8], header: usize) -> Options {
     let list = match bytes.get(20..header) {
         // Nearly all SYNs' begin with the size of the largest segment (RFC 9293, 3.7.1), of which nothing is wanted.

@@ -81,8 +81,7 @@ pub(super) enum Which {
 
 /// Whether `one` is later than `other` on a clock of 32 bits that wraps.
 pub(in super::super) const fn is_newer(one: u32, other: u32) -> bool {
-    let ahead = one.wrapping_sub(other);
-    ahead != 0 && ahead < 1 << 31
+    one.wrapping_sub(other).cast_signed() > 0
 }
 
 /// Whether two equal segments with these stamps are one.

@@ -66,7 +66,7 @@ impl Forgotten {
 
     /// Whether it may have.
     pub(super) fn has(&self, flow: FlowHash, isn_client: u32, now: Nanos) -> bool {
-        let is_of_late = self.since.is_some_and(|since| (now - since).abs() <= self.span * 2);
+        let is_of_late = self.since.is_some_and(|since| now.is_near(since, self.span * 2));
         let (place, bits) = self.bits(flow, isn_client);
         let is_in = |span: &[Line]| span[place].iter().zip(bits).all(|(word, bit)| word & bit != 0);
         is_of_late && self.spans.iter().any(|span| is_in(span))

@@ -188,7 +188,7 @@ impl Tracker {
 
     /// Whether two times are near enough to each other to be of one connection, whichever way the clock went between them.
     fn is_near(&self, one: Nanos, other: Nanos) -> bool {
-        (one - other).abs() <= self.patience
+        one.is_near(other, self.patience)
     }
 
     /// Whether it is established or refused, and only what may tell more of it is waited for.
