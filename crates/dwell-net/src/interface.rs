@@ -120,7 +120,13 @@ impl Interface {
     /// Whether it is there still, and switched on.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.flags().is_ok_and(|flags| flags & libc::IFF_UP as libc::c_short != 0)
+        self.is_on() == Some(true)
+    }
+
+    /// Whether it is switched on; `None` where it is there no longer.
+    #[must_use]
+    pub fn is_on(&self) -> Option<bool> {
+        self.flags().ok().map(|flags| flags & libc::IFF_UP as libc::c_short != 0)
     }
 
     /// The kernel's number of its kind (ARPHRD): 1 is Ethernet.

@@ -165,6 +165,11 @@ impl Progress {
     pub(crate) fn say(&self, message: String) {
         self.0.set_message(message);
     }
+
+    /// Says on standard error what has happened, in a line that stays.
+    pub(crate) fn tell(&self, line: &str) {
+        self.0.suspend(|| eprintln!("{line}"));
+    }
 }
 
 impl Drop for Progress {

@@ -3,7 +3,7 @@
 use crate::running::{apart, end, start, status, wait_until_it_watches};
 use crate::{dwell, folder, lines, text};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
@@ -135,10 +135,34 @@ fn an_interface_that_vanishes_ends_it_with_the_reason() {
         let output = child.wait_with_output().expect("ended");
         let told = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{told}");
-        assert!(
-            told.contains("interface other went down, or is gone") && told.lines().count() == 1,
-            "{told}"
-        );
+        assert!(told.contains("interface other is gone") && told.lines().count() == 1, "{told}");
+    });
+}
+
+#[test]
+fn an_interface_that_goes_down_is_waited_for() {
+    apart(|| {
+        let here = folder();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");
+        let mut child = start(here.path(), &["watch", "lo", "--json", "--cores", "2"]);
+        wait_until_it_watches(&child);
+        let set = |to: &str| {
+            assert!(Command::new("ip").args(["link", "set", "lo", to]).status().expect("ip runs").success());
+        };
+        connect(&listener);
+        let mut told = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let mut next = || told.next().expect("told").expect("text");
+        set("down");
+        assert_eq!(next(), "lo went down; nothing passes until it is up again");
+        set("up");
+        assert_eq!(next(), "lo is up again");
+        connect(&listener);
+        let output = end(child);
+        let exact = lines(&output).iter().filter(|line| line["quality"] == "exact").count();
+        let account = next();
+        assert_eq!(exact, 2 * CONNECTIONS, "{account}");
+        assert!(account.contains(", the interface went down 1 time in "), "{account}");
+        assert_eq!(output.status.code(), Some(0));
     });
 }
 
@@ -148,11 +172,7 @@ fn an_interface_that_is_down_is_told() {
         let here = folder();
         let output = dwell(here.path(), &["watch", "peer", "--seconds", "1"]);
         assert_eq!(output.status.code(), Some(1));
-        assert!(
-            text(&output.stderr).contains("interface peer went down, or is gone"),
-            "{}",
-            text(&output.stderr)
-        );
+        assert!(text(&output.stderr).contains("interface peer is down"), "{}", text(&output.stderr));
     });
 }
 

@@ -32,8 +32,11 @@ pub enum RingError {
         /// Why.
         source: std::io::Error,
     },
-    /// It went down, or away.
-    #[error("interface {0} went down, or is gone")]
+    /// It is down.
+    #[error("interface {0} is down")]
+    Down(String),
+    /// It was there, and is no longer.
+    #[error("interface {0} is gone")]
     Gone(String),
     /// The operating system refused something else.
     #[error("cannot {doing} {interface}: {source}")]

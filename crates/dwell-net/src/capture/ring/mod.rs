@@ -77,6 +77,8 @@ pub struct RingCounts {
     pub freezes: u64,
     /// Without the NIC's stamp, where that was asked for.
     pub unstamped: u64,
+    /// How often the interface went down. Nothing passed it until it was up again.
+    pub downs: u64,
 }
 
 /// What the filter saw.
@@ -94,6 +96,7 @@ pub struct Filtered {
 struct Socket {
     fd: OwnedFd,
     unstamped: AtomicU64,
+    downs: AtomicU64,
 }
 
 /// The rings of one interface.
@@ -151,7 +154,7 @@ impl Rings {
             .into_iter()
             .map(|(fd, blocks, link)| Ring {
                 interface: interface.to_owned(),
-                socket: Arc::new(Socket { fd, unstamped: AtomicU64::new(0) }),
+                socket: Arc::new(Socket { fd, unstamped: AtomicU64::new(0), downs: AtomicU64::new(0) }),
                 blocks,
                 link,
                 stamping: config.stamping,
@@ -213,16 +216,19 @@ impl Gauge {
             }
         }
         let unstamped = self.sockets.iter().map(|socket| socket.unstamped.load(Ordering::Relaxed)).sum();
+        // Each of them is told.
+        let downs = self.sockets.iter().map(|socket| socket.downs.load(Ordering::Relaxed)).max().unwrap_or(0);
         let filtered = self.filter.as_ref().map(Filter::counts);
-        RingCounts { unstamped, filtered, ..*so_far }
+        RingCounts { unstamped, downs, filtered, ..*so_far }
     }
 }
 
 impl Ring {
-    /// Takes the packets that are here; waits for some, no longer than `patience`.
+    /// Takes the packets that are here; waits for some, no longer than `patience`. From an interface that is down there come none until
+    /// it is up again.
     ///
     /// # Errors
-    /// When the interface went down, or away.
+    /// When the interface is gone.
     pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(Event<'_>)) -> Result<(), RingError> {
         if self.blocks.full() == 0 {
             let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
@@ -257,11 +263,17 @@ impl Ring {
     }
 
     fn still_there(&self) -> Result<(), RingError> {
-        match getsockopt(&self.socket.fd, sockopt::SocketError) {
-            Ok(0) => Ok(()),
-            Ok(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Err(RingError::Gone(self.interface.clone())),
-            Ok(code) => Err(failed("capture on", &self.interface)(Errno::from_raw(code))),
-            Err(error) => Err(failed("capture on", &self.interface)(error)),
+        let failed = || failed("capture on", &self.interface);
+        match getsockopt(&self.socket.fd, sockopt::SocketError).map_err(failed())? {
+            0 => {}
+            // The kernel goes on by itself when it is up again.
+            libc::ENETDOWN => drop(self.socket.downs.fetch_add(1, Ordering::Relaxed)),
+            code => return Err(failed()(Errno::from_raw(code))),
+        }
+        match socket::is_bound(&self.socket.fd) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(RingError::Gone(self.interface.clone())),
+            Err(error) => Err(failed()(error)),
         }
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn open(name: &str, config: &RingConfig) -> Result<(OwnedFd, Blocks, 
     let unknown = || RingError::UnknownLink { interface: name.to_owned(), kind };
     let link = link_of(kind).ok_or_else(unknown)?;
     if !interface.is_up() {
-        return Err(RingError::Gone(name.to_owned()));
+        return Err(RingError::Down(name.to_owned()));
     }
     // Without a protocol at first: nothing of other interfaces gets in before it is bound to this one.
     let kind_of_socket = if link == LinkType::ETHERNET { SockType::Raw } else { SockType::Datagram };
@@ -115,6 +115,20 @@ pub(super) fn failed<E: Into<io::Error>>(
 ) -> impl Fn(E) -> RingError + use<E> {
     let interface = interface.to_owned();
     move |source| RingError::System { doing, interface: interface.clone(), source: source.into() }
+}
+
+/// Whether what the socket was bound to is there still, up or down.
+pub(super) fn is_bound(fd: &OwnedFd) -> nix::Result<bool> {
+    // SAFETY: sockaddr_ll is plain data of the kernel's interface, for which all zeros is a value.
+    #[allow(unsafe_code)]
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the pointer is to a whole sockaddr_ll, and the length says so: the call writes no more. (It writes less, the address of
+    // the link as long as it is: nix takes whole ones alone.)
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut address).cast(), &raw mut length) };
+    Errno::result(result)?;
+    Ok(address.sll_ifindex != -1)
 }
 
 fn bind(fd: &OwnedFd, index: u32) -> io::Result<()> {

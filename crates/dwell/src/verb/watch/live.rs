@@ -11,9 +11,9 @@ use std::time::Duration;
 /// The run so far.
 pub(super) fn view(
     probe: &str,
+    down: Option<String>,
     span: Duration,
-    figures: &Figures,
-    latest: &[Handshake],
+    (figures, latest): (&Figures, &[Handshake]),
     counts: &RingCounts,
 ) -> View {
     let (handshakes, seconds) = (figures.handshakes.handshakes(), span.as_secs_f64());
@@ -22,7 +22,8 @@ pub(super) fn view(
         "dwell watch: {probe}; {} in {seconds:.1} s, {rate:.0}/s; q ends it",
         counted(handshakes, "handshake")
     );
-    let mut parts = vec![table::kernel(counts), "\n".to_owned(), table::figures(figures), "\n".to_owned()];
+    let passed = down.into_iter().chain([table::kernel(counts)]).collect::<Vec<_>>().join("; ");
+    let mut parts = vec![passed, "\n".to_owned(), table::figures(figures), "\n".to_owned()];
     parts.extend(latest.iter().rev().map(connection));
     View { head, parts }
 }

@@ -187,8 +187,12 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
     } else {
         format!(", {} without the NIC's stamp", grouped(counts.unstamped))
     };
+    let downs = match counts.downs {
+        0 => String::new(),
+        times => format!(", the interface went down {}", counted(times, "time")),
+    };
     format!(
-        "{seen}{} passed the filter, {} dropped by the kernel{full}{unstamped}",
+        "{seen}{} passed the filter, {} dropped by the kernel{full}{unstamped}{downs}",
         grouped(counts.passed),
         grouped(counts.dropped)
     )

@@ -15,6 +15,7 @@ use dwell_core::Nanos;
 use dwell_core::tcp::continuous::RoundTrips;
 use dwell_core::tcp::{Handshake, Observed, Seen};
 use dwell_net::capture::{Event, Ring, RingConfig, RingError, Rings, Stamping, Wanted};
+use dwell_net::interface::Interface;
 use dwell_net::{clock, drop_privileges, have_packets_stamped};
 use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +45,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
         other => other.into(),
     })?;
     // Whoever sees the privileges gone may interrupt it, and is told what passed by then.
-    let ends = Ends::new(args.seconds, None, None, Some(interface))?;
+    let ends = Ends::new(args.seconds, None, None, None)?;
     let mut run = ends.begin(true)?;
     drop_privileges().context("cannot give privileges back")?;
     let mut taken = Taken::by(Outputs::open(targets)?);
@@ -53,6 +54,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     let mut live = show.then(Live::open).transpose()?;
     let progress = if show { Progress::hidden() } else { Progress::start() };
     let (mut ended, mut latest) = (None, Vec::new());
+    let mut link = Link::of(interface)?;
     let stop = AtomicBool::new(false);
     let (tell, told) = sync_channel::<Found>(BATCHES);
     let mut flushed = Instant::now();
@@ -66,15 +68,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
             })
             .collect();
         drop(tell);
-        loop {
-            let patience = match run.over(0) {
-                Over::No(patience) => patience,
-                Over::Done => break,
-                Over::Early(why) => {
-                    ended = Some(why);
-                    break;
-                }
-            };
+        while let Over::No(patience) = run.over(0) {
             match told.recv_timeout(patience) {
                 Ok(batch) => take(&batch, &mut taken, &mut latest)?,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -87,11 +81,18 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                 if taken.is_unread() {
                     break;
                 }
-                progress.say(counted(taken.figures.handshakes.handshakes(), "handshake"));
+                let found = counted(taken.figures.handshakes.handshakes(), "handshake");
+                progress.say(link.down().map_or(found.clone(), |down| format!("{down}; {found}")));
+                if let Some(change) = link.change()
+                    && live.is_none()
+                {
+                    progress.tell(&change);
+                }
             }
             if let Some(live) = &mut live
                 && live.show(|| {
-                    live::view(&targets.probe, run.span(), &taken.figures, &latest, &gauge.counts())
+                    let found = (&taken.figures, &latest[..]);
+                    live::view(&targets.probe, link.down(), run.span(), found, &gauge.counts())
                 })?
             {
                 run.interrupt();
@@ -121,6 +122,39 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     let unfiltered = gauge.unfiltered().map(str::to_owned);
     let live = account::Live { counts, unfiltered, seconds, ended };
     Ok((figures, Account { seen, live: Some(live), remarks: Vec::new() }))
+}
+
+/// Whether the interface is up. While it is not, nothing passes, and it is waited for.
+struct Link {
+    name: String,
+    interface: Interface,
+    is_up: bool,
+    /// At the last look.
+    was_up: bool,
+}
+
+impl Link {
+    fn of(name: &str) -> Result<Self> {
+        Ok(Self { name: name.to_owned(), interface: Interface::named(name)?, is_up: true, was_up: true })
+    }
+
+    /// That it is down, if it is.
+    fn down(&self) -> Option<String> {
+        (!self.is_up).then(|| format!("{} is down", self.name))
+    }
+
+    /// Looks at it; what is to be said where it has changed for longer than until the next look: one that is taken away goes down
+    /// first, and whoever reads its packets tells that.
+    fn change(&mut self) -> Option<String> {
+        let is_up = self.interface.is_on()?;
+        let is_lasting = std::mem::replace(&mut self.was_up, is_up) == is_up;
+        if !is_lasting || is_up == self.is_up {
+            return None;
+        }
+        self.is_up = is_up;
+        let what = if is_up { "is up again" } else { "went down; nothing passes until it is up again" };
+        Some(format!("{} {what}", self.name))
+    }
 }
 
 /// Ends the readers, also where we leave with an error.
