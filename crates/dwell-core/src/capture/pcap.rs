@@ -7,7 +7,7 @@ use super::{Captured, LinkType, ReadError};
 const LOOKED_AT: usize = 16;
 
 /// What the header of a file says.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pcap {
     order: Order,
     link: LinkType,
@@ -40,6 +40,14 @@ impl Pcap {
         // 543 is DG/UX's.
         let may_be_swapped = version < (2, 4) || version.0 == 543;
         Ok(Some(Self { order, link, unit, header, may_be_swapped }))
+    }
+
+    /// The same, if it is written as nearly all are: with what is known of it in the place of what was read, so that nothing is asked
+    /// of that for each packet.
+    #[inline(always)]
+    pub(super) fn usual(self) -> Option<Self> {
+        let usual = Self { order: Order::Little, header: LOOKED_AT, may_be_swapped: false, ..self };
+        (usual == self).then_some(usual)
     }
 
     /// The packet that `bytes` begin with, if it is there whole and some of it was kept, and what is behind it.

@@ -89,9 +89,10 @@ impl<S: Source> Reader<S> {
             seldom(take, self.packet());
             let Format::Pcap(pcap) = self.format else { continue };
             // Of most captures: while packets are there whole, nothing changes but where the next one is.
+            let Some(usual) = pcap.usual() else { continue };
             let bytes = self.from.window();
             let (mut rest, mut whole) = (&bytes[self.start..], self.whole);
-            while let Some((packet, behind)) = pcap.packet(rest) {
+            while let Some((packet, behind)) = usual.packet(rest) {
                 self.from.foresee(rest);
                 take(packet);
                 rest = behind;

@@ -182,8 +182,8 @@ impl Tracker {
     /// Whether what passes now is too far from it to belong to it: in what came before, or, by a clock that was set back,
     /// in what was yet to come.
     fn is_old(&self, place: Place, now: Nanos) -> bool {
-        let since = now - self.table.touched(place);
-        since > self.limit(self.table.class(place)) || -since > self.patience
+        let touched = self.table.touched(place);
+        now - touched > self.limit(self.table.class(place)) || !now.is_near(touched, self.patience)
     }
 
     /// Whether two times are near enough to each other to be of one connection, whichever way the clock went between them.
@@ -205,6 +205,7 @@ impl Tracker {
     }
 
     /// The handshake between a segment's ends, unless it is too old.
+    #[inline(always)]
     fn current(
         &mut self,
         flow: FlowHash,
@@ -230,6 +231,7 @@ impl Tracker {
     }
 
     /// The handshake whose SYN had to give way before this segment, which repeats or answers it.
+    #[inline(never)]
     fn recall(
         &mut self,
         flow: FlowHash,

@@ -124,6 +124,7 @@ impl Table {
     }
 
     /// The handshake between these two, whichever is the client.
+    #[inline(always)]
     pub(super) fn find(&self, flow: FlowHash, one: &Endpoint, other: &Endpoint) -> Option<Place> {
         let mut at = self.buckets[self.bucket(flow)];
         while at != NONE {
