@@ -20,7 +20,7 @@
 //! | real-time priority | CAP_SYS_NICE | the usual priority, and the result says so |
 //! | pinning to a core | a core that the process may use | an error that names the core |
 //! | [`PacketSocket`], [`AgentlessPath`], [`fsd`], [`hop`] | CAP_NET_RAW | an error |
-//! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF for the filter in the kernel | an error; without the filter every packet passes |
+//! | [`capture::Rings`] | CAP_NET_RAW; CAP_BPF and CAP_PERFMON for the filter in the kernel | an error; without the filter every packet passes |
 //! | switching offloads, [`interface`] | CAP_NET_ADMIN | an error |
 //! | [`inside::Observer`] | CAP_BPF and CAP_PERFMON, or root, outside user namespaces; a kernel with BTF | an error; [`inside::OwnProbes`] take nothing |
 //! | what the observer costs, by the kernel's account | CAP_SYS_ADMIN | an error |
@@ -28,6 +28,7 @@
 mod agent;
 mod agentless;
 mod allowance;
+mod bpf_rights;
 mod canonical;
 pub mod capture;
 mod channel;

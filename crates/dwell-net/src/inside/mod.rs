@@ -13,7 +13,6 @@ mod error;
 mod hook;
 mod observer;
 mod own;
-mod privilege;
 mod reason;
 mod record;
 mod source;

@@ -5,7 +5,7 @@ use super::hook::{self, Hook};
 use super::reason::Reasons;
 use super::record::Record;
 use super::watching::{Told, Watching};
-use crate::clock;
+use crate::{bpf_rights, clock};
 use dwell_core::inside::{Event, Flow, HookCost, Losses, Missing, Protocol};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder};
@@ -54,7 +54,8 @@ impl Observer {
     /// When nothing can be seen: no BTF, or no privilege.
     pub fn survey(watching: &Watching) -> Result<Vec<Missing>, ObserverError> {
         let btf = kernel_types()?;
-        super::privilege::check()?;
+        bpf_rights::check("observe the kernel", "cap_bpf,cap_perfmon")
+            .map_err(ObserverError::NotPermitted)?;
         let mut missing = hook::missing(&btf, watching);
         missing.extend(super::device::missing(watching));
         Ok(missing)

@@ -10,7 +10,7 @@ pub enum RingError {
     NoInterface(String),
     /// This process may not.
     #[error(
-        "this process may not capture on {0}: it lacks CAP_NET_RAW; run it as root, or give the program cap_net_raw and cap_bpf (setcap cap_net_raw,cap_bpf+ep)"
+        "this process may not capture on {0}: it lacks CAP_NET_RAW; run it as root, or give the program what it and the filter in the kernel take (setcap cap_net_raw,cap_bpf,cap_perfmon+ep)"
     )]
     NotPermitted(String),
     /// Its packets begin with something that is not known here.

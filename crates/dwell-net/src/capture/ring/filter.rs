@@ -1,6 +1,7 @@
 //! The kernel's part: which packets pass to the rings, and to which.
 
 use super::{Filtered, Wanted};
+use crate::bpf_rights;
 use crate::capture::mapped::Mapped;
 use libbpf_rs::{MapCore as _, Object, ObjectBuilder, ProgramType};
 use nix::sys::mman::ProtFlags;
@@ -25,6 +26,8 @@ impl Filter {
     /// # Errors
     /// When the kernel does not run such programs, or not for this process.
     pub(super) fn load(wanted: Wanted) -> io::Result<Self> {
+        bpf_rights::check("filter in the kernel", "cap_net_raw,cap_bpf,cap_perfmon")
+            .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
         libbpf_rs::set_print(None);
         let mut builder = ObjectBuilder::default();
         let mut open = builder.open_memory(PROGRAMS).map_err(told)?;

@@ -137,7 +137,7 @@ pub enum Event<'a> {
 
 impl Rings {
     /// Opens them on `interface`, of the calling thread's network namespace. It takes CAP_NET_RAW, and for the filter
-    /// in the kernel CAP_BPF.
+    /// in the kernel CAP_BPF and CAP_PERFMON.
     ///
     /// # Errors
     /// When there is no such interface, it is down, of an unknown kind, or that is not permitted; when several rings

@@ -37,7 +37,7 @@ use taken::Figures;
 ///
 /// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else (with --continuous
 /// all of TCP, and of UDP what is QUIC), and privileges are given back once the interface is open (CAP_NET_RAW; CAP_BPF
-/// for the filter). Several captures are one place's, merged by time; `dwell sections` joins those of several places.
+/// and CAP_PERFMON for the filter). Several captures are one place's, merged by time; `dwell sections` joins those of several places.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell watch eth0                              live, until q or Ctrl-C
