@@ -8,10 +8,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, chown, getuid};
 use running::{apart, wait_until_it_watches};
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Whom the services run as, here.
 const NOBODY: u32 = 65_534;
@@ -117,6 +119,11 @@ fn a_probe_ships_to_a_warehouse_by_its_units_alone() {
         watching.know(&format!("{warehouse} the warehouse"));
 
         let serve = serving.start(&[]);
+        let until = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, 7_924)).is_err() {
+            assert!(Instant::now() < until, "it does not listen");
+            thread::sleep(Duration::from_millis(10));
+        }
         let variables = [("%I", "lo"), ("${PROBE}", "border-1"), ("${WAREHOUSE}", "dwell://127.0.0.1")];
         let watch = watching.start(&variables);
         wait_until_it_watches(&watch);
