@@ -52,6 +52,8 @@ impl Unit {
         };
         let (ambient, bounding) = (granted("AmbientCapabilities"), granted("CapabilityBoundingSet"));
         let mut command = Command::new("setpriv");
+        // It ends with the thread that starts it, however that ends.
+        command.args(["--pdeathsig", "KILL"]);
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]);
         command.args(["--inh-caps", &ambient, "--ambient-caps", &ambient, "--bounding-set", &bounding]);
         command.arg(&self.program).args(arguments).current_dir("/").env("HOME", &self.home);
