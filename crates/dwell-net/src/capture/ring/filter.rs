@@ -26,8 +26,17 @@ impl Filter {
     /// # Errors
     /// When the kernel does not run such programs, or not for this process.
     pub(super) fn load(wanted: Wanted) -> io::Result<Self> {
-        bpf_rights::check("filter in the kernel", "cap_net_raw,cap_bpf,cap_perfmon")
-            .map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
+        // A container may have been given what its capabilities do not show (a BPF token): what the kernel says comes first, though
+        // not as plain.
+        Self::try_load(wanted).map_err(|error| {
+            match bpf_rights::check("filter in the kernel", "cap_net_raw,cap_bpf,cap_perfmon") {
+                Ok(()) => error,
+                Err(why) => io::Error::new(io::ErrorKind::PermissionDenied, why),
+            }
+        })
+    }
+
+    fn try_load(wanted: Wanted) -> io::Result<Self> {
         libbpf_rs::set_print(None);
         let mut builder = ObjectBuilder::default();
         let mut open = builder.open_memory(PROGRAMS).map_err(told)?;
