@@ -18,9 +18,13 @@ fn ordered(mut handshakes: Vec<Handshake>) -> Vec<Handshake> {
 
 #[test]
 fn a_capture_gives_the_handshakes_that_its_segments_give() {
+    [write::Format::Pcap, write::Format::Pcapng].into_iter().for_each(gives_what_its_segments_give);
+}
+
+fn gives_what_its_segments_give(format: write::Format) {
     let population = Population { connections: 3_000, data: 12, flood: 2_000, ..Population::default() };
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let wrote = write::write(file.path(), population, 96);
+    let wrote = write::write(file.path(), population, 96, format);
     assert!(
         wrote.packets > 20_000 && wrote.connections > 0,
         "{} {} {}",
@@ -73,7 +77,7 @@ fn certain(bytes: Vec<u8>) -> BTreeMap<(Endpoint, Endpoint, u32), [Half; 3]> {
 fn a_packet_whose_end_is_zeros_makes_no_value_wrong() {
     let population = Population { connections: 30, data: 2, ..Population::default() };
     let file = tempfile::NamedTempFile::new().expect("a file");
-    write::write(file.path(), population, 96);
+    write::write(file.path(), population, 96, write::Format::Pcap);
     let bytes = std::fs::read(file.path()).expect("written");
     let (mut at, mut cuts, mut told) = (24, 0, 0);
     while let Some(head) = bytes[at..].first_chunk::<16>() {

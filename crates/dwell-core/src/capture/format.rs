@@ -1,11 +1,11 @@
 //! Which format a capture has.
 
-use super::ReadError;
 use super::erf::Erf;
 use super::pcap::Pcap;
-use super::pcapng::Pcapng;
+use super::pcapng::{Pcapng, Plain};
 use super::record::Record;
 use super::snoop::Snoop;
+use super::{Captured, ReadError};
 
 /// A format, with what it has said of the packets that follow.
 #[derive(Debug)]
@@ -14,6 +14,24 @@ pub(super) enum Format {
     Pcapng(Pcapng),
     Snoop(Snoop),
     Erf(Erf),
+}
+
+/// A format whose packets are read one behind the other, as long as they are what nearly all are.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Usual {
+    Pcap(Pcap),
+    Pcapng(Plain),
+}
+
+impl Usual {
+    /// The packet that `bytes` begin with, if it is such a one, and what is behind it.
+    #[inline(always)]
+    pub(super) fn packet<'a>(&self, bytes: &'a [u8]) -> Option<(Captured<'a>, &'a [u8])> {
+        match self {
+            Self::Pcap(pcap) => pcap.usual().packet(bytes),
+            Self::Pcapng(plain) => plain.packet(bytes),
+        }
+    }
 }
 
 /// Bytes that suffice to tell a format by that has a header, and one that has none.
@@ -44,6 +62,15 @@ impl Format {
                 None if Erf::suits(start, is_all) => Ok((Self::Erf(Erf), 0)),
                 None => Err(ReadError::NoCapture),
             },
+        }
+    }
+
+    /// What most packets that follow are, if they can be read so.
+    pub(super) fn usual(&self) -> Option<Usual> {
+        match self {
+            Self::Pcap(pcap) => (pcap.usual() == *pcap).then_some(Usual::Pcap(*pcap)),
+            Self::Pcapng(pcapng) => pcapng.plain().map(Usual::Pcapng),
+            Self::Snoop(_) | Self::Erf(_) => None,
         }
     }
 

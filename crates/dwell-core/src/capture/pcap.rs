@@ -42,12 +42,10 @@ impl Pcap {
         Ok(Some(Self { order, link, unit, header, may_be_swapped }))
     }
 
-    /// The same, if it is written as nearly all are: with what is known of it in the place of what was read, so that nothing is asked
-    /// of that for each packet.
+    /// As nearly all are written: with what is known of those in the place of what was read, so that it is not asked for each packet.
     #[inline(always)]
-    pub(super) fn usual(self) -> Option<Self> {
-        let usual = Self { order: Order::Little, header: LOOKED_AT, may_be_swapped: false, ..self };
-        (usual == self).then_some(usual)
+    pub(super) const fn usual(self) -> Self {
+        Self { order: Order::Little, header: LOOKED_AT, may_be_swapped: false, ..self }
     }
 
     /// The packet that `bytes` begin with, if it is there whole and some of it was kept, and what is behind it.

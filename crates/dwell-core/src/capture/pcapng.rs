@@ -1,7 +1,7 @@
 //! The format of pcapng.
 
-use super::LinkType;
 use super::record::{Found, LARGEST_RECORD, Order, Record};
+use super::{Captured, LinkType};
 use crate::unit::Nanos;
 
 /// What the blocks so far say of the packets that follow.
@@ -39,11 +39,54 @@ enum Scale {
 }
 
 const SECTION: u32 = 0x0a0d_0d0a;
+const ENHANCED: u32 = 6;
+
+/// What nearly all captures consist of: packets of the first interface of a section, in the lower order of bytes, with times in units of
+/// nanoseconds since 1970.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Plain {
+    link: LinkType,
+    /// Nanoseconds in a unit.
+    unit: u32,
+}
+
+impl Plain {
+    /// The packet that `bytes` begin with, if it is such a one, there whole, and some of it was kept; and what is behind it.
+    #[inline(always)]
+    pub(super) fn packet<'a>(&self, bytes: &'a [u8]) -> Option<(Captured<'a>, &'a [u8])> {
+        let head = bytes.first_chunk::<28>()?;
+        let word = |at: usize| Order::Little.word(head, at);
+        let (length, kept) = (word(4) as usize, word(20) as usize);
+        let is_whole = length.is_multiple_of(4) && length <= LARGEST_RECORD && kept > 0;
+        // Behind it are padding, options and the block's length once more.
+        if (word(0), word(8)) != (ENHANCED, 0) || !is_whole || 32 + kept > length {
+            return None;
+        }
+        let (block, behind) = bytes.split_at_checked(length)?;
+        if Order::Little.word(block, length - 4) as usize != length {
+            return None;
+        }
+        let units = u64::from(word(12)) << 32 | u64::from(word(16));
+        let at = i64::try_from(units.checked_mul(self.unit.into())?).ok()?;
+        let bytes = &block[28..28 + kept];
+        Some((Captured { at: at.into(), link: self.link, bytes, length: word(24) }, behind))
+    }
+}
 
 impl Pcapng {
     /// The coarsest unit of times of the interfaces so far.
     pub(super) const fn coarsest(&self) -> Nanos {
         self.coarsest
+    }
+
+    /// What its packets are, as far as they are such.
+    pub(super) fn plain(&self) -> Option<Plain> {
+        match (self.order, self.interfaces.first()?) {
+            (Order::Little, Interface { link, scale: Scale::Each(unit), offset: 0 }) => {
+                Some(Plain { link: *link, unit: *unit })
+            }
+            _ => None,
+        }
     }
 
     #[inline]
@@ -71,7 +114,7 @@ impl Pcapng {
         }
         let body = &block[8..length - 4];
         match self.order.word(head, 0) {
-            6 => self.enhanced(body, length).unwrap_or(Record::Damaged),
+            ENHANCED => self.enhanced(body, length).unwrap_or(Record::Damaged),
             2 => self.obsolete(body, length).unwrap_or(Record::Damaged),
             3 => Record::Timeless(length),
             1 => match Interface::of(self.order, body) {

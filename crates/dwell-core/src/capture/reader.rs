@@ -87,9 +87,8 @@ impl<S: Source> Reader<S> {
     pub fn each(&mut self, take: &mut impl FnMut(Captured<'_>)) -> Result<(), ReadError> {
         while self.advance()?.is_some() {
             seldom(take, self.packet());
-            let Format::Pcap(pcap) = self.format else { continue };
             // Of most captures: while packets are there whole, nothing changes but where the next one is.
-            let Some(usual) = pcap.usual() else { continue };
+            let Some(usual) = self.format.usual() else { continue };
             let bytes = self.from.window();
             let (mut rest, mut whole) = (&bytes[self.start..], self.whole);
             while let Some((packet, behind)) = usual.packet(rest) {

@@ -14,7 +14,7 @@ mod write;
 use dwell_sim::passing::Population;
 use std::path::Path;
 use std::process::Command;
-use write::write;
+use write::{Format, write};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,17 +33,21 @@ fn main() {
     let long = Population { connections: 30_000, data: 60, rate: 1_000, ..usual };
     // Two minutes after its first SYN gave way a flood is remembered twice: nothing takes more memory.
     let lasting = Population { connections: 400_000, data: 0, rate: 10_000, flood: 2_100_000, ..usual };
-    let cases: [(&str, usize, Population, &[&str]); 7] = [
-        ("headers", 96, usual, &["--handshakes", "--continuous", "--peer"]),
-        ("4 times as many", 96, Population { connections: 260_000, ..usual }, &["--handshakes"]),
-        ("16 times as many", 96, Population { connections: 1_040_000, ..usual }, &["--handshakes"]),
-        ("long connections", 96, long, &["--handshakes", "--continuous"]),
-        ("whole packets", 65_535, Population { connections: 40_000, ..usual }, &["--handshakes"]),
-        ("flood of SYNs", 96, Population { flood: 1_000_000, ..usual }, &["--handshakes", "--peer"]),
-        ("flood of SYNs for minutes", 96, lasting, &["--handshakes"]),
+    type Case<'a> = (&'a str, Format, usize, Population, &'a [&'a str]);
+    let (pcap, pcapng) = (Format::Pcap, Format::Pcapng);
+    let cases: [Case<'_>; 9] = [
+        ("headers", pcap, 96, usual, &["--handshakes", "--continuous", "--peer"]),
+        ("the same as pcapng", pcapng, 96, usual, &["--handshakes"]),
+        ("4 times as many", pcap, 96, Population { connections: 260_000, ..usual }, &["--handshakes"]),
+        ("16 times as many", pcap, 96, Population { connections: 1_040_000, ..usual }, &["--handshakes"]),
+        ("long connections", pcap, 96, long, &["--handshakes", "--continuous"]),
+        ("the same as pcapng", pcapng, 96, long, &["--handshakes"]),
+        ("whole packets", pcap, 65_535, Population { connections: 40_000, ..usual }, &["--handshakes"]),
+        ("flood of SYNs", pcap, 96, Population { flood: 1_000_000, ..usual }, &["--handshakes", "--peer"]),
+        ("flood of SYNs for minutes", pcap, 96, lasting, &["--handshakes"]),
     ];
-    for (name, kept, population, hows) in cases {
-        let wrote = write(&path, population, kept);
+    for (name, format, kept, population, hows) in cases {
+        let wrote = write(&path, population, kept, format);
         let megabytes = wrote.bytes / 1_000_000;
         println!("{name}: {} packets, {} connections, {megabytes} MB", wrote.packets, wrote.connections);
         for how in hows {

@@ -111,16 +111,19 @@ fn touch(path: &Path) -> u64 {
     let file = std::fs::File::open(path).expect("a capture");
     // SAFETY: nobody else has the file, which this program wrote.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.expect("a mapping");
-    let (mut at, mut sum, mut packets) = (24, 0_u64, 0);
-    while let Some(head) = bytes.get(at..at + 16) {
+    let is_pcapng = bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]);
+    // Of the file and of a packet; where its times and its captured length are told.
+    let (header, head, times, length) = if is_pcapng { (60, 28, 12, 20) } else { (24, 16, 0, 8) };
+    let (mut at, mut sum, mut packets) = (header, 0_u64, 0);
+    while let Some(told) = bytes.get(at..at + head) {
         let word =
-            |from: usize| u32::from_le_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]]);
-        let kept = word(8) as usize;
-        let packet = &bytes[at + 16..at + 16 + kept];
-        sum += u64::from(word(0)) + u64::from(word(4));
+            |from: usize| u32::from_le_bytes([told[from], told[from + 1], told[from + 2], told[from + 3]]);
+        let kept = word(length) as usize;
+        let packet = &bytes[at + head..at + head + kept];
+        sum += u64::from(word(times)) + u64::from(word(times + 4));
         sum += [12, 23, 26, 30, 34, 36, 47].into_iter().map(|from| u64::from(packet[from])).sum::<u64>();
         packets += 1;
-        at += 16 + kept;
+        at += if is_pcapng { word(4) as usize } else { head + kept };
     }
     black_box(sum);
     packets

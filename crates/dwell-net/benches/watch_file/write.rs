@@ -15,12 +15,72 @@ pub(super) struct Wrote {
     pub(super) bytes: u64,
 }
 
+/// The format of a capture.
+#[derive(Copy, Clone)]
+pub(super) enum Format {
+    Pcap,
+    /// One section with one interface, and enhanced packets without options.
+    Pcapng,
+}
+
+impl Format {
+    fn header(self) -> Vec<u8> {
+        let words: &[u32] = match self {
+            Self::Pcap => &[0xa1b2_3c4d, 0x0004_0002, 0, 0, 65_535, 1],
+            // Nanoseconds (option 9).
+            Self::Pcapng => &[
+                0x0a0d_0d0a,
+                28,
+                0x1a2b_3c4d,
+                1,
+                u32::MAX,
+                u32::MAX,
+                28,
+                1,
+                32,
+                1,
+                65_535,
+                0x0001_0009,
+                9,
+                0,
+                32,
+            ],
+        };
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// A packet of this time, of which these bytes were kept.
+    fn packet(self, at: u64, kept: &[u8], length: usize) -> Vec<u8> {
+        let (captured, length) = (kept.len() as u32, length as u32);
+        let padded = captured.next_multiple_of(4);
+        let (before, behind) = match self {
+            Self::Pcap => {
+                let times = [(at / 1_000_000_000) as u32, (at % 1_000_000_000) as u32];
+                (vec![times[0], times[1], captured, length], None)
+            }
+            Self::Pcapng => {
+                let block = padded + 32;
+                (vec![6, block, 0, (at >> 32) as u32, at as u32, captured, length], Some(block))
+            }
+        };
+        let mut packet: Vec<u8> = before.into_iter().flat_map(u32::to_le_bytes).collect();
+        packet.extend(kept);
+        if let Some(block) = behind {
+            packet.resize(28 + padded as usize, 0);
+            packet.extend(block.to_le_bytes());
+        }
+        packet
+    }
+}
+
 /// Writes a capture with nanoseconds of Ethernet frames, `kept` bytes of each at most.
-pub(super) fn write(path: &Path, population: Population, kept: usize) -> Wrote {
+pub(super) fn write(path: &Path, population: Population, kept: usize, format: Format) -> Wrote {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path).expect("room for a capture"));
-    let mut put = |bytes: &[u8]| file.write_all(bytes).expect("room for a capture");
-    put(&[0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat());
-    let mut wrote = Wrote { bytes: 24, ..Wrote::default() };
+    let mut put = |bytes: &[u8]| {
+        file.write_all(bytes).expect("room for a capture");
+        bytes.len() as u64
+    };
+    let mut wrote = Wrote { bytes: put(&format.header()), ..Wrote::default() };
     let mut frame = Vec::new();
     for told in population.passings() {
         let Told::Passed(Passed { what, .. }) = told else {
@@ -35,12 +95,8 @@ pub(super) fn write(path: &Path, population: Population, kept: usize) -> Wrote {
             // There are few, and they take no part in the figures.
             Seen::Unreachable(_) => continue,
         };
-        let captured = frame.len().min(kept);
-        let times = [at / 1_000_000_000, at % 1_000_000_000, captured as u64, frame.len() as u64];
-        put(&times.map(|field| (field as u32).to_le_bytes()).concat());
-        put(&frame[..captured]);
         wrote.packets += 1;
-        wrote.bytes += 16 + captured as u64;
+        wrote.bytes += put(&format.packet(at, &frame[..frame.len().min(kept)], frame.len()));
     }
     file.flush().expect("room for a capture");
     wrote
