@@ -265,4 +265,12 @@ mod tests {
         assert_eq!(Nanos::MAX + Nanos(1), Nanos::MAX);
         assert_eq!(-Nanos(i64::MIN), Nanos::MAX);
     }
+
+    #[test]
+    fn what_is_near_is_so_on_either_side() {
+        let near = |one: i64, other: i64, within: i64| Nanos(one).is_near(Nanos(other), Nanos(within));
+        assert!(near(5, 8, 3) && near(8, 5, 3) && near(7, 7, 0));
+        assert!(!near(5, 9, 3) && !near(9, 5, 3));
+        assert!(!near(i64::MIN, i64::MAX, i64::MAX) && !near(i64::MAX, i64::MIN, 1));
+    }
 }

@@ -1,6 +1,6 @@
 //! What is read of a capture at one go is what is read packet by packet, in captures that are partly as most are.
 
-use dwell_core::capture::{Captured, ReadError, Reader};
+use dwell_core::capture::{Blocks, Captured, ReadError, Reader};
 use proptest::prelude::*;
 
 /// A packet as it was read.
@@ -10,49 +10,38 @@ fn kept(packet: &Captured<'_>) -> Read {
     (packet.at, packet.link.0, packet.bytes.to_vec(), packet.length)
 }
 
-/// Whatever goes wrong, and where it can go on.
-fn ends(result: &Result<(), ReadError>) -> (String, bool) {
-    (format!("{result:?}"), matches!(result, Err(ReadError::Timeless { .. })))
+/// All that a reader finds in a capture by this, which is asked again after a packet without a time; how it ended each time, and how
+/// many packets it counts.
+fn read(
+    file: &[u8],
+    next: impl Fn(&mut Reader<Blocks<&[u8]>>, &mut Vec<Read>) -> Result<(), ReadError>,
+) -> (Vec<Read>, Vec<String>) {
+    let (mut packets, mut told) = (Vec::new(), Vec::new());
+    let mut reader = match Reader::new(file) {
+        Ok(reader) => reader,
+        Err(error) => return (packets, vec![format!("{error:?}")]),
+    };
+    loop {
+        let end = next(&mut reader, &mut packets);
+        told.push(format!("{end:?}"));
+        if !matches!(end, Err(ReadError::Timeless { .. })) {
+            told.push(reader.whole().to_string());
+            return (packets, told);
+        }
+    }
 }
 
 fn at_one_go(file: &[u8]) -> (Vec<Read>, Vec<String>) {
-    let (mut packets, mut told) = (Vec::new(), Vec::new());
-    let mut reader = match Reader::new(file) {
-        Ok(reader) => reader,
-        Err(error) => return (packets, vec![format!("{error:?}")]),
-    };
-    loop {
-        let (end, goes_on) = ends(&reader.each(&mut |packet| packets.push(kept(&packet))));
-        told.push(end);
-        if !goes_on {
-            told.push(reader.whole().to_string());
-            return (packets, told);
-        }
-    }
+    read(file, |reader, packets| reader.each(&mut |packet| packets.push(kept(&packet))))
 }
 
 fn one_by_one(file: &[u8]) -> (Vec<Read>, Vec<String>) {
-    let (mut packets, mut told) = (Vec::new(), Vec::new());
-    let mut reader = match Reader::new(file) {
-        Ok(reader) => reader,
-        Err(error) => return (packets, vec![format!("{error:?}")]),
-    };
-    loop {
-        let end = match reader.advance() {
-            Ok(Some(_)) => {
-                packets.push(kept(&reader.packet()));
-                continue;
-            }
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        };
-        let (end, goes_on) = ends(&end);
-        told.push(end);
-        if !goes_on {
-            told.push(reader.whole().to_string());
-            return (packets, told);
+    read(file, |reader, packets| {
+        while reader.advance()?.is_some() {
+            packets.push(kept(&reader.packet()));
         }
-    }
+        Ok(())
+    })
 }
 
 /// What stands in a capture.

@@ -126,7 +126,7 @@ fn a_probe_ships_to_a_warehouse_by_its_units_alone() {
             assert!(Instant::now() < until, "it does not listen");
             thread::sleep(Duration::from_millis(10));
         }
-        let variables = [("%I", "lo"), ("${PROBE}", "border-1"), ("${WAREHOUSE}", "dwell://127.0.0.1")];
+        let variables = [("%i", "lo"), ("${PROBE}", "border-1"), ("${WAREHOUSE}", "dwell://127.0.0.1")];
         let watch = watching.start(&variables);
         wait_until_it_watches(&watch);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a socket");

@@ -5,16 +5,15 @@ use super::taken::Figures;
 use crate::figure::counted;
 use crate::terminal::View;
 use dwell_core::tcp::Handshake;
-use dwell_net::capture::RingCounts;
 use std::time::Duration;
 
 /// The run so far.
 pub(super) fn view(
     probe: &str,
-    down: Option<String>,
     span: Duration,
-    (figures, latest): (&Figures, &[Handshake]),
-    counts: &RingCounts,
+    figures: &Figures,
+    latest: &[Handshake],
+    passed: String,
 ) -> View {
     let (handshakes, seconds) = (figures.handshakes.handshakes(), span.as_secs_f64());
     let rate = handshakes as f64 / seconds.max(1e-3);
@@ -22,7 +21,6 @@ pub(super) fn view(
         "dwell watch: {probe}; {} in {seconds:.1} s, {rate:.0}/s; q ends it",
         counted(handshakes, "handshake")
     );
-    let passed = down.into_iter().chain([table::kernel(counts)]).collect::<Vec<_>>().join("; ");
     let mut parts = vec![passed, "\n".to_owned(), table::figures(figures), "\n".to_owned()];
     parts.extend(latest.iter().rev().map(connection));
     View { head, parts }

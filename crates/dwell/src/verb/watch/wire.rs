@@ -4,6 +4,7 @@ use super::WatchArgs;
 use super::account::{self, Account};
 use super::live;
 use super::output::{Outputs, Targets};
+use super::table;
 use super::taken::{Figures, Taken};
 use crate::failure::bad_argument;
 use crate::figure::counted;
@@ -82,7 +83,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                     break;
                 }
                 let found = counted(taken.figures.handshakes.handshakes(), "handshake");
-                progress.say(link.down().map_or(found.clone(), |down| format!("{down}; {found}")));
+                progress.say(link.before(found));
                 if let Some(change) = link.change()
                     && live.is_none()
                 {
@@ -91,8 +92,8 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
             }
             if let Some(live) = &mut live
                 && live.show(|| {
-                    let found = (&taken.figures, &latest[..]);
-                    live::view(&targets.probe, link.down(), run.span(), found, &gauge.counts())
+                    let passed = link.before(table::kernel(&gauge.counts()));
+                    live::view(&targets.probe, run.span(), &taken.figures, &latest, passed)
                 })?
             {
                 run.interrupt();
@@ -138,9 +139,9 @@ impl Link {
         Ok(Self { name: name.to_owned(), interface: Interface::named(name)?, is_up: true, was_up: true })
     }
 
-    /// That it is down, if it is.
-    fn down(&self) -> Option<String> {
-        (!self.is_up).then(|| format!("{} is down", self.name))
+    /// What else is to be said, behind that it is down if it is.
+    fn before(&self, told: String) -> String {
+        if self.is_up { told } else { format!("{} is down; {told}", self.name) }
     }
 
     /// Looks at it; what is to be said where it has changed for longer than until the next look: one that is taken away goes down
