@@ -134,19 +134,28 @@ mod tests {
     }
 
     proptest! {
+        // Each takes a microsecond or two, and what is nearly usual is seldom.
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
         /// Whatever is changed in a frame, and wherever it is cut: the straight way and the walk say the same.
         #[test]
         fn the_straight_way_leads_where_the_walk_does(
             link in prop::sample::select(vec![1, 12, 101, 113, 276]), tags in 0..4_usize, v6: bool,
             damage in prop::collection::vec((0..100_usize, any::<u8>()), 0..3),
             kept in 0..120_usize, padding in 0..9_usize, more in 0..90_u32, at in prop_oneof![Just(5), any::<i128>()],
+            other_link in prop_oneof![3 => Just(None), 1 => prop::sample::select(vec![0, 1, 12, 101, 113, 276]).prop_map(Some)],
+            other_kind in prop_oneof![3 => Just(None), 1 => prop::sample::select(vec![[8, 0], [0x86, 0xdd], [8, 6]]).prop_map(Some)],
         ) {
             let mut bytes = frame(if link == 12 { 101 } else { link }, tags, v6);
             bytes.resize(bytes.len() + padding, 0);
             let length = bytes.len() as u32 + more;
             bytes.truncate(kept);
             damage.into_iter().for_each(|(at, with)| { if let Some(byte) = bytes.get_mut(at) { *byte = with } });
-            let captured = Captured { at, link: LinkType(link), bytes: &bytes, length };
+            // What looks like a frame of another link, or says that it carries something else.
+            if let (Some(kind), Some(place)) = (other_kind, bytes.get_mut(12..14)) {
+                place.copy_from_slice(&kind);
+            }
+            let link = LinkType(other_link.unwrap_or(link));
+            let captured = Captured { at, link, bytes: &bytes, length };
             if let Some(straight) = Straight::of(&captured) {
                 prop_assert_eq!(straight.segment().map(Passing::Segment), walked(&captured));
             }
