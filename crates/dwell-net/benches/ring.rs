@@ -98,7 +98,7 @@ fn read(mut ring: Ring, over: &AtomicBool) -> Summary {
 /// One run with a ring; CPU seconds, rate, and what was lost.
 fn with_ring(socket: &PacketSocket, wanted: Wanted, paced: bool) -> (f64, String) {
     let config = RingConfig { wanted, stamping: Stamping::Kernel, promiscuous: false, rings: 1 };
-    let Rings { rings, mut gauge } = Rings::open("far", &config).expect("a ring");
+    let Rings { rings, mut gauge } = Rings::open(&["far"], &config).expect("a ring");
     let over = AtomicBool::new(false);
     let began = cpu(UsageWho::RUSAGE_SELF);
     let (told, rate) = thread::scope(|scope| {

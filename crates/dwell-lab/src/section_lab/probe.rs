@@ -28,7 +28,7 @@ impl Probes {
     pub(super) fn start<'a>(places: impl Iterator<Item = &'a Namespace>) -> Result<Self, LabError> {
         let mut probes = Self { stop: Arc::default(), watching: Vec::new() };
         for place in places {
-            let rings = place.within(|| Ok(Rings::open(UP_PORT, &CONFIG)?))?;
+            let rings = place.within(|| Ok(Rings::open(&[UP_PORT], &CONFIG)?))?;
             let stop = Arc::clone(&probes.stop);
             probes.watching.push(place.spawn("probe", move || {
                 let mut handshakes = Vec::new();

@@ -3,6 +3,7 @@
 use crate::wire::{FAR, FAR6, between};
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::dissect::{Passing, dissect};
+use dwell_core::tcp::{Half, Handshake, Limits, Observed};
 use dwell_net::PacketSocket;
 use dwell_net::capture::{Event, Ring, RingConfig, RingCounts, RingError, Rings, Stamping, Wanted};
 use std::collections::HashSet;
@@ -104,7 +105,7 @@ fn all(ring: &mut Ring, sent: &AtomicBool) -> Vec<Seen> {
 fn captured(config: RingConfig) -> Option<(Vec<Vec<Seen>>, RingCounts)> {
     let (tell, told) = channel();
     let near = move || {
-        let Rings { rings, mut gauge } = Rings::open("near", &config).unwrap();
+        let Rings { rings, mut gauge } = Rings::open(&["near"], &config).unwrap();
         assert_eq!(gauge.unfiltered(), None);
         let port = told.recv().unwrap();
         let sent = Arc::new(AtomicBool::new(false));
@@ -174,7 +175,7 @@ fn both_directions_of_a_connection_come_to_one_ring() {
 #[test]
 fn an_interface_that_vanishes_is_told() {
     let near = || {
-        let mut ring = Rings::open("near", &CONFIG).unwrap().rings.remove(0);
+        let mut ring = Rings::open(&["near"], &CONFIG).unwrap().rings.remove(0);
         assert!(Command::new("ip").args(["link", "delete", "near"]).status().unwrap().success());
         let until = Instant::now() + Duration::from_secs(5);
         loop {
@@ -184,7 +185,7 @@ fn an_interface_that_vanishes_is_told() {
                 Ok(()) => assert!(Instant::now() < until, "nobody told"),
             }
         }
-        assert!(matches!(Rings::open("near", &CONFIG), Err(RingError::NoInterface(_))));
+        assert!(matches!(Rings::open(&["near"], &CONFIG), Err(RingError::NoInterface(_))));
     };
     between(near, wait);
 }
@@ -192,8 +193,149 @@ fn an_interface_that_vanishes_is_told() {
 #[test]
 fn a_nic_that_does_not_stamp_is_told() {
     let near = || {
-        let error = Rings::open("lo", &RingConfig { stamping: Stamping::Hardware, ..CONFIG }).map(|_| ());
+        let error = Rings::open(&["lo"], &RingConfig { stamping: Stamping::Hardware, ..CONFIG }).map(|_| ());
         assert!(matches!(error, Err(RingError::NoHardwareStamps { .. })), "{error:?}");
+    };
+    between(near, wait);
+}
+
+/// Two wires, whose near ends are `tap0` and `tap1`: what a tap hears of a client comes by the one, of its server by the other. What sends
+/// by them, the client's first.
+fn tap() -> [PacketSocket; 2] {
+    ["tap0", "tap1"].map(|near| {
+        let far = format!("far-{near}");
+        for asked in [
+            &["link", "add", near, "type", "veth", "peer", "name", &far][..],
+            &["link", "set", near, "up"],
+            &["link", "set", &far, "up"],
+        ] {
+            assert!(Command::new("ip").args(asked).status().unwrap().success());
+        }
+        PacketSocket::open(&far).unwrap()
+    })
+}
+
+/// The first three segments of the connection from this port, and whether the client sends them.
+fn handshake(port: u16) -> [(bool, Vec<u8>); 3] {
+    let [client, server] = [[10, 0, 0, 1], [192, 0, 2, 9]];
+    let frame = |by_client: bool, flags: u8, sequence: u32, acknowledgment: u32| {
+        let mut frame = [&[2; 12][..], &[8, 0, 0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0]].concat();
+        let [from, to] = if by_client { [client, server] } else { [server, client] };
+        let ports = if by_client { [port, 443] } else { [443, port] };
+        frame.extend(from.into_iter().chain(to).chain(ports.into_iter().flat_map(u16::to_be_bytes)));
+        frame.extend([sequence, acknowledgment].into_iter().flat_map(u32::to_be_bytes));
+        frame.extend([0x50, flags, 255, 255, 0, 0, 0, 0]);
+        (by_client, frame)
+    };
+    [frame(true, SYN, 100, 0), frame(false, SYN | ACK, 900, 101), frame(true, ACK, 101, 901)]
+}
+
+/// What a ring of a tap tells, until nothing came for a while after everything was sent.
+fn heard(ring: &mut Ring, sent: &AtomicBool) -> Vec<Handshake> {
+    let (mut observed, mut told, mut latest) = (Observed::new(Limits::default()), Vec::new(), 0);
+    let mut see = |event: Event<'_>| {
+        let Event::Packet(captured) = event else { panic!("nobody sets the clock") };
+        assert!(captured.at >= latest, "{} ns too late", latest - captured.at);
+        latest = captured.at;
+        observed.see(captured, &mut |handshake| told.push(handshake));
+    };
+    let mut came = Instant::now();
+    while came.elapsed() < Duration::from_millis(300) {
+        let over = sent.load(Ordering::Relaxed);
+        ring.take(Duration::from_millis(50), &mut |event| {
+            came = Instant::now();
+            see(event);
+        })
+        .unwrap();
+        if !over {
+            came = Instant::now();
+        }
+    }
+    ring.take_rest(&mut see);
+    observed.finish(&mut |handshake| told.push(handshake));
+    told
+}
+
+#[test]
+fn the_two_directions_of_a_tap_are_one_place() {
+    const TAPPED: u16 = 2_000;
+    for cores in [1, 3] {
+        let near = || {
+            let wires = tap();
+            let config = RingConfig { rings: cores, ..CONFIG };
+            let Rings { rings, mut gauge } = Rings::open(&["tap0", "tap1"], &config).unwrap();
+            let sent = AtomicBool::new(false);
+            let told = thread::scope(|scope| {
+                let (reader, sent) = (|mut ring| heard(&mut ring, &sent), &sent);
+                let reading: Vec<_> =
+                    rings.into_iter().map(|ring| scope.spawn(move || reader(ring))).collect();
+                for port in 0..TAPPED {
+                    for (by_client, frame) in handshake(10_000 + port) {
+                        assert!(wires[usize::from(!by_client)].send(&frame).unwrap());
+                    }
+                    // So that blocks of either end between a segment and its answer.
+                    thread::sleep(Duration::from_micros(100));
+                }
+                sent.store(true, Ordering::Relaxed);
+                reading.into_iter().map(|reader| reader.join().unwrap()).collect::<Vec<_>>()
+            });
+            (told, gauge.counts())
+        };
+        let Some((told, counts)) = between(near, wait) else { return };
+        assert!(told.iter().all(|ring| !ring.is_empty()), "a ring is empty");
+        let told = told.concat();
+        assert_eq!(told.len(), usize::from(TAPPED), "{counts:?}");
+        for handshake in &told {
+            let [Half::Exact(server), Half::Exact(client)] = [handshake.server_half, handshake.client_half]
+            else {
+                panic!("{handshake:?}")
+            };
+            assert!(server.0 > 0 && client.0 > 0, "{handshake:?}");
+        }
+        assert_eq!((counts.passed, counts.dropped), (3 * u64::from(TAPPED), 0), "{counts:?}");
+    }
+}
+
+#[test]
+fn what_passes_one_direction_alone_waits_for_the_other_no_longer_than_that_can_come() {
+    const SENT: u16 = 20;
+    let near = || {
+        let [client, _silent] = tap();
+        let mut ring = Rings::open(&["tap0", "tap1"], &CONFIG).unwrap().rings.remove(0);
+        for port in 0..SENT {
+            let [(_, syn), ..] = handshake(10_000 + port);
+            assert!(client.send(&syn).unwrap());
+        }
+        let (until, mut came) = (Instant::now() + Duration::from_secs(10), 0);
+        while came < SENT && Instant::now() < until {
+            ring.take(Duration::from_millis(50), &mut |_| came += 1).unwrap();
+        }
+        assert_eq!(came, SENT);
+        // And one that is taken away ends it, whatever passes the other all the time.
+        let over = AtomicBool::new(false);
+        let gone = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    client.send(&handshake(20_000)[0].1).unwrap();
+                    thread::sleep(Duration::from_millis(1));
+                }
+            });
+            let mut take_for = |seconds: f64| {
+                let until = Instant::now() + Duration::from_secs_f64(seconds);
+                let take = || ring.take(Duration::from_millis(50), &mut |_| {}).err();
+                std::iter::repeat_with(take).find(|gone| gone.is_some() || Instant::now() > until).flatten()
+            };
+            let before = take_for(0.3);
+            let deleted = Command::new("ip").args(["link", "delete", "tap1"]).status();
+            let gone = take_for(5.0);
+            over.store(true, Ordering::Relaxed);
+            assert!(before.is_none() && deleted.unwrap().success(), "{before:?}");
+            gone
+        });
+        assert!(matches!(&gone, Some(RingError::Gone(name)) if name == "tap1"), "{gone:?}");
+        let hardware = RingConfig { stamping: Stamping::Hardware, ..CONFIG };
+        let refused = Rings::open(&["tap0", "near"], &hardware).map(|_| ());
+        assert!(matches!(refused, Err(RingError::SeveralClocks(_))), "{refused:?}");
     };
     between(near, wait);
 }
@@ -266,7 +408,7 @@ fn whatever_is_read_of_a_capture_passes_the_filter() {
     }
     let (count, sent) = (frames.len(), AtomicBool::new(false));
     let near = || {
-        let Rings { mut rings, mut gauge } = Rings::open("near", &CONFIG).unwrap();
+        let Rings { mut rings, mut gauge } = Rings::open(&["near"], &CONFIG).unwrap();
         assert_eq!(gauge.unfiltered(), None);
         sent.store(true, Ordering::Relaxed);
         let mut taken = HashSet::new();

@@ -195,3 +195,18 @@ fn a_file_of_nothing_is_no_capture() {
     assert!(told.contains("empty"), "{told}");
     assert!(reason(here.path(), &["."], 2).contains('.'));
 }
+
+#[test]
+fn interfaces_are_watched_by_themselves_and_once() {
+    let here = folder();
+    write(&here.path().join("a.pcap"), &some());
+    for (asked, why) in [
+        (&["lo", "a.pcap"][..], "lo is an interface, which is not watched together with captures"),
+        (&["a.pcap", "lo"], "lo is an interface, which is not watched together with captures"),
+        (&["lo", "lo"], "lo is given twice"),
+        (&["lo", "none0"], "\"none0\" is neither a file nor an interface"),
+    ] {
+        let told = reason(here.path(), asked, 2);
+        assert!(told.contains(why), "{told}");
+    }
+}

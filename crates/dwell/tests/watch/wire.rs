@@ -1,7 +1,9 @@
 //! On interfaces.
 
+use crate::frames::established;
 use crate::running::{apart, end, start, status, wait_until_it_watches};
 use crate::{dwell, folder, lines, text};
+use dwell_net::PacketSocket;
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, listen, socket};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -102,6 +104,36 @@ fn several_cores_see_the_same() {
 }
 
 #[test]
+fn the_two_directions_of_a_tap_are_one_place() {
+    apart(|| {
+        let here = folder();
+        let wires = ["tap0", "tap1"].map(|near| {
+            let far = format!("far-{near}");
+            let made = format!("link add {near} type veth peer name {far}");
+            for asked in [made, format!("link set {near} up"), format!("link set {far} up")] {
+                assert!(Command::new("ip").args(asked.split(' ')).status().expect("ip runs").success());
+            }
+            PacketSocket::open(&far).expect("a socket")
+        });
+        let child = start(here.path(), &["watch", "tap0", "tap1", "--json"]);
+        wait_until_it_watches(&child);
+        for port in 0..CONNECTIONS {
+            for frame in established(2_000 + port as u16, 0) {
+                // The taps hear the client and the server each by its own line.
+                assert!(wires[usize::from(!frame.by_client)].send(&frame.bytes()).expect("sent"));
+            }
+        }
+        let output = end(child);
+        let (told, account) = (lines(&output), text(&output.stderr));
+        assert_eq!(told.len(), CONNECTIONS, "{account}");
+        for line in &told {
+            assert_eq!((&line["quality"], &line["probe"]), (&"exact".into(), &"tap0-tap1".into()), "{line}");
+        }
+        assert!(account.contains("out of the ordinary: nothing"), "{account}");
+    });
+}
+
+#[test]
 fn without_a_filter_in_the_kernel_the_same_is_seen_and_it_says_so() {
     apart(|| {
         let here = folder();
@@ -161,7 +193,7 @@ fn an_interface_that_goes_down_is_waited_for() {
         let exact = lines(&output).iter().filter(|line| line["quality"] == "exact").count();
         let account = next();
         assert_eq!(exact, 2 * CONNECTIONS, "{account}");
-        assert!(account.contains(", the interface went down 1 time in "), "{account}");
+        assert!(account.contains(", an interface went down 1 time in "), "{account}");
         assert_eq!(output.status.code(), Some(0));
     });
 }

@@ -32,6 +32,11 @@ pub enum RingError {
         /// Why.
         source: std::io::Error,
     },
+    /// Stamps of two clocks do not mix.
+    #[error(
+        "{0} stamp packets in hardware by a clock each, and stamps of several clocks do not mix: leave it to the kernel"
+    )]
+    SeveralClocks(String),
     /// It is down.
     #[error("interface {0} is down")]
     Down(String),

@@ -1,4 +1,4 @@
-//! A ring of packets on a live interface (TPACKET_V3), behind a filter in the kernel that passes what a passive
+//! A ring of packets on a live interface, or on several that are one place (TPACKET_V3), behind a filter in the kernel that passes what a passive
 //! measurement needs, and of that the headers alone.
 //!
 //! | asked for | passes | is missed |
@@ -13,23 +13,28 @@
 mod blocks;
 mod error;
 mod filter;
+mod gauge;
+mod order;
 mod socket;
+mod source;
 mod steps;
 
 pub use error::RingError;
+pub use gauge::{Filtered, Gauge, RingCounts};
 
-use blocks::Blocks;
-use dwell_core::capture::{Captured, LinkType};
+use crate::clock;
+use dwell_core::capture::Captured;
 use filter::Filter;
 use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{getsockopt, setsockopt, sockopt};
+use nix::sys::socket::{getsockopt, setsockopt};
+use order::{Here, Order};
 use socket::{failed, option};
+use source::Source;
 use std::io;
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::thread;
 use std::time::Duration;
 use steps::Steps;
 
@@ -64,42 +69,7 @@ pub enum Stamping {
     Hardware,
 }
 
-/// What became of the packets.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct RingCounts {
-    /// What the filter saw; `None` where the kernel runs none of ours.
-    pub filtered: Option<Filtered>,
-    /// Passed the filter, those that were dropped then too.
-    pub passed: u64,
-    /// Passed, and found the ring full.
-    pub dropped: u64,
-    /// How often the ring was full.
-    pub freezes: u64,
-    /// Without the NIC's stamp, where that was asked for.
-    pub unstamped: u64,
-    /// How often the interface went down. Nothing passed it until it was up again.
-    pub downs: u64,
-}
-
-/// What the filter saw.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filtered {
-    /// Packets of the interface.
-    pub seen: u64,
-    /// Ended within a header, and did not pass.
-    pub cut: u64,
-    /// Had more headers than are looked at, and did not pass.
-    pub too_deep: u64,
-}
-
-/// A socket, shared by who reads its ring and who counts.
-struct Socket {
-    fd: OwnedFd,
-    unstamped: AtomicU64,
-    downs: AtomicU64,
-}
-
-/// The rings of one interface.
+/// The rings of one place.
 pub struct Rings {
     /// Each for a thread of its own.
     pub rings: Vec<Ring>,
@@ -107,23 +77,16 @@ pub struct Rings {
     pub gauge: Gauge,
 }
 
-/// Counts what became of the packets of one interface.
-pub struct Gauge {
-    filter: Option<Filter>,
-    unfiltered: Option<String>,
-    sockets: Vec<Arc<Socket>>,
-    so_far: RingCounts,
-}
-
 /// One ring, and what fills it.
 pub struct Ring {
-    interface: String,
-    socket: Arc<Socket>,
-    blocks: Blocks,
-    link: LinkType,
+    sources: Vec<Source>,
     stamping: Stamping,
+    order: Order,
     steps: Steps,
 }
+
+/// How long is waited for other interfaces than those whose packets are here already.
+const NAP: Duration = Duration::from_millis(5);
 
 /// What a ring has to tell.
 #[derive(Copy, Clone, Debug)]
@@ -136,144 +99,150 @@ pub enum Event<'a> {
 }
 
 impl Rings {
-    /// Opens them on `interface`, of the calling thread's network namespace. It takes CAP_NET_RAW, and for the filter
-    /// in the kernel CAP_BPF and CAP_PERFMON.
+    /// Opens them on `interfaces`, of the calling thread's network namespace: one place, as the two directions of a tap are.
+    /// Packets come in the order of their stamps. It takes CAP_NET_RAW, and for the filter in the kernel CAP_BPF and
+    /// CAP_PERFMON.
     ///
     /// # Errors
     /// When there is no such interface, it is down, of an unknown kind, or that is not permitted; when several rings
-    /// are asked for and the kernel runs no programs.
-    pub fn open(interface: &str, config: &RingConfig) -> Result<Self, RingError> {
-        let open = || socket::open(interface, config);
-        let opened = (0..config.rings.max(1)).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+    /// are asked for and the kernel runs no programs; when several interfaces are to stamp in hardware.
+    pub fn open(interfaces: &[&str], config: &RingConfig) -> Result<Self, RingError> {
+        if interfaces.len() > 1 && config.stamping == Stamping::Hardware {
+            return Err(RingError::SeveralClocks(interfaces.join(" and ")));
+        }
+        let opened = interfaces.iter().map(|interface| {
+            (0..config.rings.max(1)).map(|_| socket::open(interface, config)).collect::<Result<Vec<_>, _>>()
+        });
+        let opened = opened.collect::<Result<Vec<_>, _>>()?;
         let (filter, unfiltered) = match Filter::load(config.wanted) {
             Ok(filter) => (Some(filter), None),
-            Err(error) if opened.len() > 1 => return Err(RingError::NoSpreading(error.to_string())),
+            Err(error) if config.rings > 1 => return Err(RingError::NoSpreading(error.to_string())),
             Err(error) => (None, Some(error.to_string())),
         };
-        let rings: Vec<Ring> = opened
-            .into_iter()
-            .map(|(fd, blocks, link)| Ring {
-                interface: interface.to_owned(),
-                socket: Arc::new(Socket { fd, unstamped: AtomicU64::new(0), downs: AtomicU64::new(0) }),
-                blocks,
-                link,
-                stamping: config.stamping,
-                steps: Steps::begin(),
-            })
-            .collect();
-        let sockets: Vec<Arc<Socket>> = rings.iter().map(|ring| Arc::clone(&ring.socket)).collect();
         // None gets a packet before it is settled which packets are whose.
-        let set = || match &filter {
-            Some(filter) => {
-                if sockets.len() > 1 {
-                    spread(filter, &sockets)?;
-                }
-                let pass = filter.program("pass")?;
-                let attach =
-                    |socket: &Arc<Socket>| setsockopt(&socket.fd, option::AttachBpf, &pass.fd().as_raw_fd());
-                sockets.iter().try_for_each(attach).map_err(io::Error::from)
-            }
-            None => sockets.iter().try_for_each(|socket| socket::pass_all(&socket.fd)),
-        };
-        set().map_err(failed("set the filter of", interface))?;
-        let gauge = Gauge { filter, unfiltered, sockets, so_far: RingCounts::default() };
+        for (interface, sources) in interfaces.iter().zip(&opened) {
+            set(filter.as_ref(), sources).map_err(failed("set the filter of", interface))?;
+        }
+        let gauge = Gauge::new(filter, unfiltered, &opened);
+        let mut rings: Vec<Ring> = (0..config.rings.max(1)).map(|_| Ring::new(config.stamping)).collect();
+        for sources in opened {
+            rings.iter_mut().zip(sources).for_each(|(ring, source)| ring.sources.push(source));
+        }
         Ok(Self { rings, gauge })
     }
 }
 
+/// Has the packets of one interface that are wanted come to its sockets.
+fn set(filter: Option<&Filter>, sources: &[Source]) -> io::Result<()> {
+    let Some(filter) = filter else {
+        return sources.iter().try_for_each(|source| socket::pass_all(&source.socket.fd));
+    };
+    if sources.len() > 1 {
+        spread(filter, sources)?;
+    }
+    let pass = filter.program("pass")?;
+    let attach = |source: &Source| setsockopt(&source.socket.fd, option::AttachBpf, &pass.fd().as_raw_fd());
+    Ok(sources.iter().try_for_each(attach)?)
+}
+
 /// Has each connection come to one of the sockets.
-fn spread(filter: &Filter, sockets: &[Arc<Socket>]) -> io::Result<()> {
+fn spread(filter: &Filter, sources: &[Source]) -> io::Result<()> {
     let program = filter.program("spread")?;
-    let Some(first) = sockets.first() else { return Ok(()) };
+    let mut sockets = sources.iter().map(|source| &source.socket.fd);
+    let Some(first) = sockets.next() else { return Ok(()) };
     // What a socket ignores, its group has to ignore too (PACKET_FANOUT_FLAG_IGNORE_OUTGOING, which libc does not have).
-    let ignoring = if getsockopt(&first.fd, option::IgnoreOutgoing)? == 0 { 0 } else { 0x4000 };
+    let ignoring = if getsockopt(first, option::IgnoreOutgoing)? == 0 { 0 } else { 0x4000 };
     let kind = libc::PACKET_FANOUT_EBPF | ignoring;
     // The kernel finds a number for the group that is free in this namespace.
     let founding = (kind | libc::PACKET_FANOUT_FLAG_UNIQUEID) << 16;
-    setsockopt(&first.fd, option::Fanout, &founding.cast_signed())?;
-    setsockopt(&first.fd, option::FanoutData, &program.fd().as_raw_fd())?;
-    let number = getsockopt(&first.fd, option::JoinedFanout)? & 0xffff;
+    setsockopt(first, option::Fanout, &founding.cast_signed())?;
+    setsockopt(first, option::FanoutData, &program.fd().as_raw_fd())?;
+    let number = getsockopt(first, option::JoinedFanout)? & 0xffff;
     let joining = number | (kind << 16).cast_signed();
-    sockets[1..].iter().try_for_each(|socket| Ok(setsockopt(&socket.fd, option::Fanout, &joining)?))
-}
-
-impl Gauge {
-    /// Why every packet passes, where the kernel runs no filter of ours.
-    #[must_use]
-    pub fn unfiltered(&self) -> Option<&str> {
-        self.unfiltered.as_deref()
-    }
-
-    /// What became of the packets so far.
-    pub fn counts(&mut self) -> RingCounts {
-        let so_far = &mut self.so_far;
-        for socket in &self.sockets {
-            // It counts from the last time that it was asked. Nothing but a wrong size could make it fail.
-            if let Ok(since) = getsockopt(&socket.fd, option::Statistics) {
-                so_far.passed += u64::from(since.tp_packets);
-                so_far.dropped += u64::from(since.tp_drops);
-                so_far.freezes += u64::from(since.tp_freeze_q_cnt);
-            }
-        }
-        let unstamped = self.sockets.iter().map(|socket| socket.unstamped.load(Ordering::Relaxed)).sum();
-        // Each of them is told.
-        let downs = self.sockets.iter().map(|socket| socket.downs.load(Ordering::Relaxed)).max().unwrap_or(0);
-        let filtered = self.filter.as_ref().map(Filter::counts);
-        RingCounts { unstamped, downs, filtered, ..*so_far }
-    }
+    sockets.try_for_each(|socket| Ok(setsockopt(socket, option::Fanout, &joining)?))
 }
 
 impl Ring {
-    /// Takes the packets that are here; waits for some, no longer than `patience`. From an interface that is down there come none until
-    /// it is up again.
-    ///
-    /// # Errors
-    /// When the interface is gone.
-    pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(Event<'_>)) -> Result<(), RingError> {
-        if self.blocks.full() == 0 {
-            let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
-            let mut one = [PollFd::new(self.socket.fd.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut one, PollTimeout::from(milliseconds)) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(error) => return Err(failed("wait for packets of", &self.interface)(error)),
-            }
-        }
-        let (link, hardware) = (self.link, self.stamping == Stamping::Hardware);
-        // No more than are full now: somebody may wait for us to come back, and they were stamped before the clocks are looked at.
-        let full = self.blocks.full();
-        let stepped = !hardware && self.steps.look();
-        let mut unstamped = 0;
-        let mut each = |header: &libc::tpacket3_hdr, bytes: &[u8]| {
-            if hardware && header.tp_status & libc::TP_STATUS_TS_RAW_HARDWARE == 0 {
-                unstamped += 1;
-                return;
-            }
-            let at = i128::from(header.tp_sec) * 1_000_000_000 + i128::from(header.tp_nsec);
-            if stepped {
-                take(Event::ClockStepped);
-            }
-            take(Event::Packet(&Captured { at, link, bytes, length: header.tp_len }));
-        };
-        (0..full).for_each(|_| self.blocks.take(&mut each));
-        if stepped {
-            take(Event::ClockStepped);
-        }
-        self.socket.unstamped.fetch_add(unstamped, Ordering::Relaxed);
-        if full > 0 { Ok(()) } else { self.still_there() }
+    fn new(stamping: Stamping) -> Self {
+        let (order, steps) = (Order::begin(clock::monotonic()), Steps::begin());
+        Self { sources: Vec::new(), stamping, order, steps }
     }
 
-    fn still_there(&self) -> Result<(), RingError> {
-        let failed = || failed("capture on", &self.interface);
-        match getsockopt(&self.socket.fd, sockopt::SocketError).map_err(failed())? {
-            0 => {}
-            // The kernel goes on by itself when it is up again.
-            libc::ENETDOWN => drop(self.socket.downs.fetch_add(1, Ordering::Relaxed)),
-            code => return Err(failed()(Errno::from_raw(code))),
+    /// Takes the packets that are here; waits for some, no longer than `patience`. Of several interfaces what is here waits until nothing
+    /// older can come of another, so that there may be none though no time has passed. From an interface that is down there come none until it is up again.
+    ///
+    /// # Errors
+    /// When an interface is gone.
+    pub fn take(&mut self, patience: Duration, take: &mut dyn FnMut(Event<'_>)) -> Result<(), RingError> {
+        self.wait(patience)?;
+        // No more than are full now: somebody may wait for us to come back, and they were stamped before the clocks are looked at.
+        let full: Vec<usize> = self.sources.iter_mut().map(|source| source.blocks.look()).collect();
+        let stepped = self.stamping == Stamping::Kernel && self.steps.look();
+        if stepped {
+            self.order = Order::begin(clock::monotonic());
         }
-        match socket::is_bound(&self.socket.fd) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(RingError::Gone(self.interface.clone())),
-            Err(error) => Err(failed()(error)),
+        // By a clock that was set nothing is in order.
+        let until = if self.sources.len() == 1 || stepped {
+            Some(i128::MAX)
+        } else {
+            let here =
+                |(source, full): (&Source, &usize)| Here::of(*full, |number| source.blocks.last_of(number));
+            let here: Vec<Here> = self.sources.iter().zip(&full).map(here).collect();
+            self.order.look(clock::monotonic(), &here)
+        };
+        self.hand_over(until, stepped, take);
+        let mut idle = self.sources.iter().zip(&full).filter(|(_, full)| **full == 0);
+        idle.try_for_each(|(source, _)| source.still_there())
+    }
+
+    /// Takes what is left, for none is to come.
+    pub fn take_rest(&mut self, take: &mut dyn FnMut(Event<'_>)) {
+        for source in &mut self.sources {
+            source.blocks.look();
+        }
+        let stepped = self.stamping == Stamping::Kernel && self.steps.look();
+        self.hand_over(Some(i128::MAX), stepped, take);
+    }
+
+    /// Waits until a packet is here, or one that was here may be handed over.
+    fn wait(&mut self, patience: Duration) -> Result<(), RingError> {
+        let any = self.sources.iter_mut().any(|source| source.blocks.look() > 0);
+        if any && self.sources.len() > 1 {
+            // What is here already wakes nobody.
+            thread::sleep(patience.min(NAP));
+        }
+        if any {
+            return Ok(());
+        }
+        let mut all: Vec<PollFd<'_>> = self
+            .sources
+            .iter()
+            .map(|source| PollFd::new(source.socket.fd.as_fd(), PollFlags::POLLIN))
+            .collect();
+        let milliseconds = u16::try_from(patience.as_millis()).unwrap_or(u16::MAX);
+        match poll(&mut all, PollTimeout::from(milliseconds)) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(failed("wait for packets of", &self.sources[0].interface)(error)),
+        }
+    }
+
+    fn hand_over(&mut self, until: Option<i128>, stepped: bool, take: &mut dyn FnMut(Event<'_>)) {
+        let stamped = self.stamping == Stamping::Hardware;
+        loop {
+            let heads = self.sources.iter_mut().filter_map(|source| Some((source.blocks.next_at()?, source)));
+            let Some((_, source)) = heads.filter(|(at, _)| Some(*at) <= until).min_by_key(|(at, _)| *at)
+            else {
+                break;
+            };
+            source.take(stamped, &mut |packet| {
+                if stepped {
+                    take(Event::ClockStepped);
+                }
+                take(Event::Packet(packet));
+            });
+        }
+        if stepped {
+            take(Event::ClockStepped);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A packet socket with a ring, on an interface.
 
 use super::blocks::{BLOCK, BLOCKS, Blocks};
+use super::source::{Socket, Source};
 use super::{RingConfig, RingError, Stamping};
 use crate::capture::mapped::Mapped;
 use crate::interface::Interface;
@@ -12,6 +13,8 @@ use nix::sys::mman::ProtFlags;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, setsockopt, socket};
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The macro writes the socket options that nix does not have.
 #[allow(unsafe_code, missing_docs, clippy::undocumented_unsafe_blocks)]
@@ -48,8 +51,8 @@ const fn link_of(kind: u16) -> Option<LinkType> {
     })
 }
 
-/// A socket that gets nothing yet, its blocks, and the link that its packets are of.
-pub(super) fn open(name: &str, config: &RingConfig) -> Result<(OwnedFd, Blocks, LinkType), RingError> {
+/// A socket that gets nothing yet, with its blocks.
+pub(super) fn open(name: &str, config: &RingConfig) -> Result<Source, RingError> {
     let index = if_nametoindex(name).map_err(|_| RingError::NoInterface(name.to_owned()))?;
     let interface = Interface::named(name).map_err(failed("look at", name))?;
     let kind = interface.kind().map_err(failed("look at", name))?;
@@ -105,7 +108,8 @@ pub(super) fn open(name: &str, config: &RingConfig) -> Result<(OwnedFd, Blocks, 
         Ok(memory)
     };
     let memory = set().map_err(failed("set up a ring on", name))?;
-    Ok((fd, Blocks::new(memory), link))
+    let socket = Arc::new(Socket { fd, unstamped: AtomicU64::new(0), downs: AtomicU64::new(0) });
+    Ok(Source { interface: name.to_owned(), socket, blocks: Blocks::new(memory), link })
 }
 
 /// An error of the operating system, met while `doing` something to `interface`.

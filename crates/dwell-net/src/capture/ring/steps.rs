@@ -8,7 +8,7 @@ const NOTICEABLE: Nanos = Nanos(10_000);
 
 /// What was in the ring when a step was noticed has been handed over after so long: the kernel gives a block after
 /// [`PATIENCE`](super::socket::PATIENCE) of 20 ms.
-const SETTLED: Nanos = Nanos::from_millis(100);
+pub(super) const SETTLED: Nanos = Nanos::from_millis(100);
 
 /// What the clocks showed so far.
 pub(super) struct Steps {

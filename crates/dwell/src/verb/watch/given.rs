@@ -1,4 +1,4 @@
-//! What is to be watched: an interface, or captures.
+//! What is to be watched: interfaces, or captures.
 
 use crate::spare::is_one;
 use anyhow::{Result, anyhow, bail};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What is to be watched.
 pub(super) enum Given {
-    Interface(String),
+    Interfaces(Vec<String>),
     Files(Vec<PathBuf>),
 }
 
@@ -16,16 +16,9 @@ impl Given {
     pub(super) fn of(what: &[String]) -> Result<Self> {
         let interfaces: Vec<String> =
             interfaces().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-        if let [one] = what
-            && interfaces.contains(one)
-        {
-            return Ok(Self::Interface(one.clone()));
-        }
-        if let Some(live) = what.iter().find(|name| interfaces.contains(name)) {
-            bail!("{live} is an interface, which is watched by itself; ./{live} would be the file");
-        }
+        let is_live = |name: &String| interfaces.contains(name);
         for (place, name) in what.iter().enumerate() {
-            if name != "-" && !Path::new(name).exists() {
+            if name != "-" && !is_live(name) && !Path::new(name).exists() {
                 let there = interfaces.join(", ");
                 return Err(anyhow!("{name:?} is neither a file nor an interface; there are {there}"));
             }
@@ -35,13 +28,21 @@ impl Given {
                 bail!("{name} is given twice{as_well}");
             }
         }
+        if what.iter().all(is_live) {
+            return Ok(Self::Interfaces(what.to_vec()));
+        }
+        if let Some(live) = what.iter().find(|name| is_live(name)) {
+            bail!(
+                "{live} is an interface, which is not watched together with captures; ./{live} would be the file"
+            );
+        }
         Ok(Self::Files(what.iter().map(PathBuf::from).collect()))
     }
 
     /// What the place is called when nobody says so.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Interface(name) => name.clone(),
+            Self::Interfaces(names) => names.join("-"),
             Self::Files(files) => {
                 let name = files.first().and_then(|file| file.file_name());
                 name.map_or_else(|| "-".to_owned(), |name| name.to_string_lossy().into_owned())

@@ -35,12 +35,13 @@ use taken::Figures;
 /// back, the client half from here to the client and back, and their sum is the round trip. None is ever halved. A half
 /// is exact, or at most what is told, or one of two candidates, or not known; what is not known is empty (null), never 0.
 ///
-/// Nothing is sent. Live, a filter in the kernel passes the segments of handshakes and nothing else (with --continuous
-/// all of TCP, and of UDP what is QUIC), and privileges are given back once the interface is open (CAP_NET_RAW; CAP_BPF
+/// Nothing is sent. Several interfaces are one place, as the two directions of a tap are. Live, a filter in the kernel passes the segments of handshakes and nothing else (with --continuous
+/// all of TCP, and of UDP what is QUIC), and privileges are given back once the interfaces are open (CAP_NET_RAW; CAP_BPF
 /// and CAP_PERFMON for the filter). Several captures are one place's, merged by time; `dwell sections` joins those of several places.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell watch eth0                              live, until q or Ctrl-C
+  dwell watch eth1 eth2                         live, the two directions of a tap
   dwell watch eth0 --json --probe border-1      one object a line for each connection
   dwell watch monday.pcap.gz tuesday.pcap.zst   captures of one place
   tcpdump -w - | dwell watch -                  what another program captures
@@ -48,11 +49,11 @@ use taken::Figures;
   dwell watch eth0 --prometheus 127.0.0.1:9464  histograms by network
   dwell watch eth0 --probe border-1 --to dwell://warehouse.example  to where `dwell serve` keeps it")]
 pub(crate) struct WatchArgs {
-    /// An interface, or captures; `-` is standard input
+    /// Interfaces, or captures; `-` is standard input
     #[arg(value_name = "IF|FILE", required = true)]
     what: Vec<String>,
 
-    /// Name of the place of observation; without it that of the interface, or of the first capture
+    /// Name of the place of observation; without it those of the interfaces, or that of the first capture
     #[arg(long, value_name = "NAME", value_parser = probe)]
     probe: Option<String>,
 
@@ -136,7 +137,7 @@ impl WatchArgs {
         self.ship.check()?;
         let given = Given::of(&self.what).map_err(bad_argument)?;
         if let (Given::Files(_), true) = (&given, self.asks_for_live()) {
-            let only = "--seconds, --promiscuous, --hardware-stamps and --cores are for an interface, not for captures";
+            let only = "--seconds, --promiscuous, --hardware-stamps and --cores are for interfaces, not for captures";
             bail!(bad_argument(anyhow!(only)));
         }
         let probe = self.probe.clone().unwrap_or_else(|| given.name());
@@ -149,14 +150,14 @@ impl WatchArgs {
             ipfix: self.ipfix.clone(),
             netflow: self.netflow.clone(),
             ship: self.ship.clone(),
-            live: matches!(given, Given::Interface(_)),
+            live: matches!(given, Given::Interfaces(_)),
             continuous: self.continuous,
         };
         let captures = if let Given::Files(files) = &given { &files[..] } else { &[] };
         let written = targets.written().map_err(bad_argument)?;
         output.spare(&paths(captures), &paths(&written))?;
         let (figures, account) = match &given {
-            Given::Interface(name) => wire::watch(name, &self, &targets)?,
+            Given::Interfaces(names) => wire::watch(names, &self, &targets)?,
             Given::Files(files) => files::watch(files, self.observed(), &targets)?,
         };
         tell(&Told { probe, figures, account }, output)

@@ -189,7 +189,7 @@ pub(super) fn kernel(counts: &RingCounts) -> String {
     };
     let downs = match counts.downs {
         0 => String::new(),
-        times => format!(", the interface went down {}", counted(times, "time")),
+        times => format!(", an interface went down {}", counted(times, "time")),
     };
     format!(
         "{seen}{} passed the filter, {} dropped by the kernel{full}{unstamped}{downs}",

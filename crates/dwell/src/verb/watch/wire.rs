@@ -1,4 +1,4 @@
-//! Watching an interface.
+//! Watching interfaces.
 
 use super::WatchArgs;
 use super::account::{self, Account};
@@ -34,15 +34,22 @@ const FLUSH: Duration = Duration::from_millis(500);
 /// Batches on their way to the outputs. Where these are slower than the wire, the ring fills, and the kernel counts.
 const BATCHES: usize = 256;
 
-pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Result<(Figures, Account)> {
+pub(super) fn watch(
+    interfaces: &[String],
+    args: &WatchArgs,
+    targets: &Targets,
+) -> Result<(Figures, Account)> {
     let stamping = if args.hardware_stamps { Stamping::Hardware } else { Stamping::Kernel };
     let wanted = if args.continuous { Wanted::Throughout } else { Wanted::Handshakes };
     let config = RingConfig { wanted, stamping, promiscuous: args.promiscuous, rings: args.cores };
     // The kernel stamps a packet as it comes in once somebody wants it, and else when the ring gets it.
     let _stamps = have_packets_stamped().context("cannot have the kernel stamp packets")?;
-    let opened = Rings::open(interface, &config);
+    let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
+    let opened = Rings::open(&names, &config);
     let Rings { rings, mut gauge } = opened.map_err(|error| match error {
-        RingError::NoInterface(_) | RingError::UnknownLink { .. } => bad_argument(error),
+        RingError::NoInterface(_) | RingError::UnknownLink { .. } | RingError::SeveralClocks(_) => {
+            bad_argument(error)
+        }
         other => other.into(),
     })?;
     // Whoever sees the privileges gone may interrupt it, and is told what passed by then.
@@ -55,7 +62,7 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
     let mut live = show.then(Live::open).transpose()?;
     let progress = if show { Progress::hidden() } else { Progress::start() };
     let (mut ended, mut latest) = (None, Vec::new());
-    let mut link = Link::of(interface)?;
+    let mut links = interfaces.iter().map(|name| Link::of(name)).collect::<Result<Vec<_>>>()?;
     let stop = AtomicBool::new(false);
     let (tell, told) = sync_channel::<Found>(BATCHES);
     let mut flushed = Instant::now();
@@ -83,16 +90,16 @@ pub(super) fn watch(interface: &str, args: &WatchArgs, targets: &Targets) -> Res
                     break;
                 }
                 let found = counted(taken.figures.handshakes.handshakes(), "handshake");
-                progress.say(link.before(found));
-                if let Some(change) = link.change()
-                    && live.is_none()
-                {
-                    progress.tell(&change);
+                progress.say(before(&links, found));
+                for change in links.iter_mut().filter_map(Link::change) {
+                    if live.is_none() {
+                        progress.tell(&change);
+                    }
                 }
             }
             if let Some(live) = &mut live
                 && live.show(|| {
-                    let passed = link.before(table::kernel(&gauge.counts()));
+                    let passed = before(&links, table::kernel(&gauge.counts()));
                     live::view(&targets.probe, run.span(), &taken.figures, &latest, passed)
                 })?
             {
@@ -139,11 +146,6 @@ impl Link {
         Ok(Self { name: name.to_owned(), interface: Interface::named(name)?, is_up: true, was_up: true })
     }
 
-    /// What else is to be said, behind that it is down if it is.
-    fn before(&self, told: String) -> String {
-        if self.is_up { told } else { format!("{} is down; {told}", self.name) }
-    }
-
     /// Looks at it; what is to be said where it has changed for longer than until the next look: one that is taken away goes down
     /// first, and whoever reads its packets tells that.
     fn change(&mut self) -> Option<String> {
@@ -156,6 +158,12 @@ impl Link {
         let what = if is_up { "is up again" } else { "went down; nothing passes until it is up again" };
         Some(format!("{} {what}", self.name))
     }
+}
+
+/// What else is to be said, behind which interfaces are down.
+fn before(links: &[Link], told: String) -> String {
+    let down = links.iter().filter(|link| !link.is_up).map(|link| format!("{} is down; ", link.name));
+    down.chain([told]).collect()
 }
 
 /// Ends the readers, also where we leave with an error.
@@ -178,6 +186,15 @@ struct Found {
 }
 
 impl Found {
+    fn see(&mut self, event: Event<'_>, observed: &mut Observed) {
+        match event {
+            Event::Packet(captured) => {
+                observed.see(captured, &mut |handshake| self.handshakes.push(handshake))
+            }
+            Event::ClockStepped => observed.clock_stepped(),
+        }
+    }
+
     const fn is_empty(&self) -> bool {
         self.handshakes.is_empty() && self.round_trips.is_empty()
     }
@@ -211,12 +228,9 @@ fn read(
             until.map_or(PATIENCE, |until| until.saturating_duration_since(Instant::now()).min(PATIENCE));
         let mut passed = false;
         failed = ring
-            .take(patience, &mut |event| match event {
-                Event::Packet(captured) => {
-                    passed = true;
-                    observed.see(captured, &mut |handshake| found.handshakes.push(handshake));
-                }
-                Event::ClockStepped => observed.clock_stepped(),
+            .take(patience, &mut |event| {
+                passed |= matches!(event, Event::Packet(_));
+                found.see(event, &mut observed);
             })
             .err();
         if !passed && stamping == Stamping::Kernel {
@@ -227,6 +241,7 @@ fn read(
             break;
         }
     }
+    ring.take_rest(&mut |event| found.see(event, &mut observed));
     found.round_trips.extend(observed.last_round_trips());
     let seen = observed.finish(&mut |handshake| found.handshakes.push(handshake));
     // Nobody listens where the outputs failed.
