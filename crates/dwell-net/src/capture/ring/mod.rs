@@ -168,8 +168,9 @@ impl Ring {
         Self { sources: Vec::new(), stamping, order, steps }
     }
 
-    /// Takes the packets that are here; waits for some, no longer than `patience`. Of several interfaces what is here waits until nothing
-    /// older can come of another, so that there may be none though no time has passed. From an interface that is down there come none until it is up again.
+    /// Takes the packets that are here; waits for some, no longer than `patience`. Of several interfaces what is here waits
+    /// until nothing older can come of another: there may be none before that time is over. From an interface that is
+    /// down there come none until it is up again.
     ///
     /// # Errors
     /// When an interface is gone.
@@ -178,18 +179,7 @@ impl Ring {
         // No more than are full now: somebody may wait for us to come back, and they were stamped before the clocks are looked at.
         let full: Vec<usize> = self.sources.iter_mut().map(|source| source.blocks.look()).collect();
         let stepped = self.stamping == Stamping::Kernel && self.steps.look();
-        if stepped {
-            self.order = Order::begin(clock::monotonic());
-        }
-        // By a clock that was set nothing is in order.
-        let until = if self.sources.len() == 1 || stepped {
-            Some(i128::MAX)
-        } else {
-            let here =
-                |(source, full): (&Source, &usize)| Here::of(*full, |number| source.blocks.last_of(number));
-            let here: Vec<Here> = self.sources.iter().zip(&full).map(here).collect();
-            self.order.look(clock::monotonic(), &here)
-        };
+        let until = self.until(&full, stepped);
         self.hand_over(until, stepped, take);
         let mut idle = self.sources.iter().zip(&full).filter(|(_, full)| **full == 0);
         idle.try_for_each(|(source, _)| source.still_there())
@@ -224,6 +214,22 @@ impl Ring {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             Err(error) => Err(failed("wait for packets of", &self.sources[0].interface)(error)),
         }
+    }
+
+    /// Up to which stamp what is here, in so many full blocks of each interface, can be handed over.
+    fn until(&mut self, full: &[usize], stepped: bool) -> Option<i128> {
+        if stepped {
+            // By a clock that was set nothing is in order.
+            self.order = Order::begin(clock::monotonic());
+            return Some(i128::MAX);
+        }
+        if self.sources.len() == 1 {
+            return Some(i128::MAX);
+        }
+        let here =
+            |(source, full): (&Source, &usize)| Here::of(*full, |number| source.blocks.last_of(number));
+        let here: Vec<Here> = self.sources.iter().zip(full).map(here).collect();
+        self.order.look(clock::monotonic(), &here)
     }
 
     fn hand_over(&mut self, until: Option<i128>, stepped: bool, take: &mut dyn FnMut(Event<'_>)) {
