@@ -8,31 +8,27 @@ use dwell_core::capture::{Captured, LinkType, ReadError};
 use dwell_core::inside::grouped;
 use dwell_core::tcp::Seen;
 use dwell_core::tcp::dissect::{Skipped, Tally};
-use dwell_net::capture::{Account, End, File, Merged};
+use dwell_net::capture::{Account, End, Merged};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Captures of one place, open: to be read as one, in the order of their packets' times.
 pub(crate) struct Captures<'a> {
     files: &'a [PathBuf],
-    opened: Vec<File>,
+    opened: Merged,
 }
 
 impl<'a> Captures<'a> {
     /// Opens all, `-` being standard input.
     pub(crate) fn open(files: &'a [PathBuf]) -> Result<Self> {
-        let open = |file: &PathBuf| File::open(file).map_err(|error| failed(file, error));
-        Ok(Self { files, opened: files.iter().map(open).collect::<Result<_>>()? })
+        let opened = Merged::open(files).map_err(|(which, error)| failed(&files[which], error))?;
+        Ok(Self { files, opened })
     }
 
     /// Calls `see` with each packet, and tells what is wrong with the captures.
-    pub(crate) fn each(mut self, see: &mut impl FnMut(Captured<'_>)) -> Result<Vec<String>> {
-        let accounts = if let [one] = &mut self.opened[..] {
-            vec![one.each(see).map_err(|error| failed(&self.files[0], error))?]
-        } else {
-            let read = Merged::of(self.opened).each(see);
-            read.map_err(|(which, error)| failed(&self.files[which], error))?
-        };
+    pub(crate) fn each(self, see: &mut impl FnMut(Captured<'_>)) -> Result<Vec<String>> {
+        let read = self.opened.each(see);
+        let accounts = read.map_err(|(which, error)| failed(&self.files[which], error))?;
         Ok(self.files.iter().zip(&accounts).flat_map(|(file, account)| remarks(file, account)).collect())
     }
 }

@@ -1,7 +1,8 @@
-//! No file that is written overwrites one that is read.
+//! No file that is written overwrites one that is read, and none is read twice.
 
 use crate::failure::bad_argument;
 use anyhow::{Result, anyhow, bail};
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -49,12 +50,30 @@ fn real(file: &Path) -> PathBuf {
     whole.ok().or_else(beside).or_else(|| absolute(file).ok()).unwrap_or_else(|| file.to_owned())
 }
 
+/// Refuses what is read twice, by one name or by two of a file.
+pub(crate) fn once<'a>(read: impl IntoIterator<Item = &'a Path>) -> Result<()> {
+    let (mut names, mut files) = (HashSet::new(), HashMap::new());
+    for name in read {
+        if !names.insert(name) {
+            bail!("{} is given twice", name.display());
+        }
+        if let Some(other) = inode(name).and_then(|inode| files.insert(inode, name)) {
+            let (name, other) = (name.display(), other.display());
+            bail!("{name} is given twice, as {other} as well");
+        }
+    }
+    Ok(())
+}
+
 /// Whether two names are links to one file.
-pub(crate) fn is_one(one: &Path, other: &Path) -> bool {
-    let file = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
-    file(one)
-        .zip(file(other))
-        .is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+fn is_one(one: &Path, other: &Path) -> bool {
+    inode(one).is_some_and(|one| inode(other) == Some(one))
+}
+
+/// Which file this is, if it is one.
+fn inode(name: &Path) -> Option<(u64, u64)> {
+    let file = fs::metadata(name).ok().filter(fs::Metadata::is_file);
+    file.map(|file| (file.dev(), file.ino()))
 }
 
 #[cfg(test)]
@@ -95,5 +114,29 @@ mod tests {
         let device = Path::new("/dev/null");
         spare(&[], &[device, device]).expect("a device takes all");
         assert!(spare(&[], &[Path::new("-")]).is_err());
+    }
+
+    #[test]
+    fn nothing_is_read_twice_by_whatever_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "").expect("written");
+        fs::write(at("b"), "").expect("written");
+        fs::hard_link(at("a"), at("linked")).expect("linked");
+        symlink(at("b"), at("way")).expect("linked");
+        let told = |names: &[&str]| {
+            let names: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+            once(names.iter().map(PathBuf::as_path)).map_err(|error| error.to_string())
+        };
+        assert_eq!(told(&["a", "b", "none", "other"]), Ok(()));
+        let as_well = |name: &str, other: &str| {
+            let (name, other) = (at(name), at(other));
+            Err(format!("{} is given twice, as {} as well", name.display(), other.display()))
+        };
+        assert_eq!(told(&["a", "b", "linked"]), as_well("linked", "a"));
+        assert_eq!(told(&["way", "a", "b"]), as_well("b", "way"));
+        for name in ["a", "none"] {
+            assert_eq!(told(&[name, "b", name]), Err(format!("{} is given twice", at(name).display())));
+        }
     }
 }

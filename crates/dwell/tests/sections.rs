@@ -134,6 +134,25 @@ fn two_captures_make_three_sections() {
 }
 
 #[test]
+fn what_is_given_by_one_name_is_of_one_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    captures(folder.path(), 1);
+    let alpha = fs::read(folder.path().join("alpha.pcap")).expect("a file");
+    // Within a handshake, as a capture that rotates is cut.
+    let (header, packets) = alpha.split_at(24);
+    let (first, second) = packets.split_at(151 * 56);
+    for (name, part) in [("first.pcap", first), ("second.pcap", second)] {
+        fs::write(folder.path().join(name), [header, part].concat()).expect("a file");
+    }
+    let whole = dwell(folder.path(), &["sections", "alpha.pcap", "beta.pcap", "--json"]);
+    assert_eq!(lines(&whole).len(), 300);
+    let parts = ["sections", "alpha=second.pcap", "beta.pcap", "alpha=first.pcap", "--json"];
+    let parts = dwell(folder.path(), &parts);
+    assert_eq!(text(&parts.stdout), text(&whole.stdout));
+    assert_eq!(text(&parts.stderr), text(&whole.stderr));
+}
+
+#[test]
 fn the_table_names_the_order_and_who_is_to_blame() {
     let folder = tempfile::tempdir().expect("a folder");
     captures(folder.path(), 1);
@@ -457,9 +476,11 @@ fn what_cannot_be_is_told_on_one_line() {
     fs::hard_link(folder.path().join("alpha.pcap"), folder.path().join("same.pcap")).expect("a link");
     Sqlite::create(&folder.path().join("empty")).expect("a warehouse");
     fs::write(folder.path().join("junk.pcap"), b"no capture at all").expect("a file");
-    let cases: [(&[&str], i32, &str); 15] = [
+    let cases: [(&[&str], i32, &str); 17] = [
         (&["sections", "alpha.pcap"], 2, "one place has no sections"),
-        (&["sections", "alpha.pcap", "alpha.pcap"], 2, "two places are called"),
+        (&["sections", "alpha.pcap", "alpha.pcap"], 2, "alpha.pcap is given twice"),
+        (&["sections", "alpha.pcap", "alpha=beta.pcap"], 2, "two places are called \"alpha\""),
+        (&["sections", "a=alpha.pcap", "a=beta.pcap"], 2, "one place has no sections"),
         (&["sections", "alpha.pcap", "missing.pcap"], 2, "missing.pcap"),
         (&["sections", "alpha.pcap", "b="], 2, "b= names no file"),
         (&["sections", "alpha.pcap", "server=beta.pcap"], 2, "no place between them is called \"server\""),
@@ -472,7 +493,7 @@ fn what_cannot_be_is_told_on_one_line() {
         (&["sections", "--store", ".", "--follow"], 2, ".: there is no warehouse here"),
         (&["sections", "--store", "empty"], 1, "no probe has sent anything yet"),
         (&["sections", "a=none.pcap", "b=void.pcap"], 1, "no section could be measured"),
-        (&["sections", "alpha.pcap", "same.pcap"], 2, "is given as the capture of both alpha and same"),
+        (&["sections", "alpha.pcap", "same.pcap"], 2, "same.pcap is given twice, as alpha.pcap as well"),
     ];
     for (arguments, status, why) in cases {
         let output = dwell(folder.path(), arguments);

@@ -86,7 +86,7 @@ fn what_cannot_be_watched_is_told_on_one_line() {
     std::fs::write(here.path().join("text"), "no capture at all").expect("written");
     let cases = [
         (&["watch", "nowhere0"][..], 2, "neither a file nor an interface"),
-        (&["watch", "empty.pcap", "--seconds", "1"][..], 2, "for an interface"),
+        (&["watch", "empty.pcap", "--seconds", "1"][..], 2, "for interfaces"),
         (&["watch", "empty.pcap", "--record", "r"][..], 2, "keeps no record"),
         (&["watch", "text", "text"][..], 2, "twice"),
         (&["watch", "text"][..], 2, "text"),

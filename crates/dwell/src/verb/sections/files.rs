@@ -1,4 +1,4 @@
-//! Captures, each of one place, joined here: as a warehouse would, without one.
+//! Captures of several places, joined here: as a warehouse would, without one.
 
 use super::source::{Source, left_out};
 use crate::captures::{Captures, skipped};
@@ -11,10 +11,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Reads all, and joins.
-pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
+pub(super) fn read(places: &[(String, Vec<PathBuf>)]) -> Result<Source> {
     let mut records: HashMap<Ends, Vec<Seen>> = HashMap::new();
     let (mut lone, mut remarks) = (0u64, Vec::new());
-    for (probe, (name, file)) in files.iter().enumerate() {
+    for (probe, (name, files)) in places.iter().enumerate() {
         let mut observed = Observed::new(Limits::default());
         let mut take = |handshake: Handshake| {
             let Some(ends) = Ends::of(&handshake) else {
@@ -24,15 +24,15 @@ pub(super) fn read(files: &[(String, PathBuf)]) -> Result<Source> {
             let seen = Seen { first_at: handshake.first_at, sight: Sight::of(probe, &handshake) };
             records.entry(ends).or_default().push(seen);
         };
-        let captures = Captures::open(std::slice::from_ref(file))?;
+        let captures = Captures::open(files)?;
         remarks.extend(captures.each(&mut |captured| observed.see(&captured, &mut take))?);
         let seen = observed.finish(&mut take);
         let packets = counted(seen.packets, "packet");
         remarks.extend(skipped(&[seen]).map(|told| format!("{name}: of {packets} skipped: {told}")));
     }
-    let (mut connections, twice) = joined(records, files.len());
+    let (mut connections, twice) = joined(records, places.len());
     remarks.extend(left_out(lone, twice));
-    let names = files.iter().map(|(name, _)| name.clone()).collect();
+    let names = places.iter().map(|(name, _)| name.clone()).collect();
     connections.sort_unstable_by_key(|connection| (connection.first_at, connection.ends));
     Ok(Source::captures(names, connections, remarks))
 }

@@ -34,18 +34,20 @@ use std::path::PathBuf;
 /// far to trust them. The order of the probes is told by the connections themselves; those that were opened from the other
 /// side stand apart.
 ///
-/// Give captures, each of one place, or a warehouse that probes ship to. The user and the password of ClickHouse are
+/// Give captures of each place, or a warehouse that probes ship to. The user and the password of ClickHouse are
 /// read from DWELL_CLICKHOUSE_USER and DWELL_CLICKHOUSE_PASSWORD, or from ~/.config/dwell/clickhouse.toml.
 #[derive(Args)]
 #[command(after_help = "Examples:
   dwell sections alpha.pcap beta.pcap           two captures of the same traffic
   dwell sections in=a.pcap.gz out=b.pcap.zst    with names of their own
+  dwell sections in=a1.pcap in=a2.pcap out=b.pcap  several captures of one place
   dwell sections --store /var/lib/dwell         what the probes of a warehouse saw
   dwell sections --store DIR --order a,b,c --by minute
   dwell sections --store http://h1:8123,h2:8123/dwell?cluster=two --follow
   dwell sections --store DIR --follow --prometheus 127.0.0.1:9464  histograms by section and network")]
 pub(crate) struct SectionsArgs {
-    /// Captures, each of another place, which is named by the file or by what stands before `=`
+    /// Captures, each of another place, which is named by the file or by what stands before `=`; what is given by one name is of one
+    /// place, merged by time
     #[arg(value_name = "[NAME=]FILE", conflicts_with_all = ["store", "follow", "last"], required_unless_present = "store")]
     files: Vec<String>,
 

@@ -1,6 +1,6 @@
 //! What is to be watched: interfaces, or captures.
 
-use crate::spare::is_one;
+use crate::spare::once;
 use anyhow::{Result, anyhow, bail};
 use dwell_net::interfaces;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,13 @@ impl Given {
         let interfaces: Vec<String> =
             interfaces().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
         let is_live = |name: &String| interfaces.contains(name);
-        for (place, name) in what.iter().enumerate() {
-            if name != "-" && !is_live(name) && !Path::new(name).exists() {
-                let there = interfaces.join(", ");
-                return Err(anyhow!("{name:?} is neither a file nor an interface; there are {there}"));
-            }
-            let is_it = |other: &String| is_one(Path::new(name), Path::new(other));
-            if let Some(other) = what[..place].iter().find(|other| *other == name || is_it(other)) {
-                let as_well = if other == name { String::new() } else { format!(", as {other} as well") };
-                bail!("{name} is given twice{as_well}");
-            }
+        if let Some(name) =
+            what.iter().find(|name| *name != "-" && !is_live(name) && !Path::new(name).exists())
+        {
+            let there = interfaces.join(", ");
+            return Err(anyhow!("{name:?} is neither a file nor an interface; there are {there}"));
         }
+        once(what.iter().map(Path::new))?;
         if what.iter().all(is_live) {
             return Ok(Self::Interfaces(what.to_vec()));
         }
