@@ -256,6 +256,26 @@ fn several_captures_are_one_in_the_order_of_their_times() {
 }
 
 #[test]
+fn a_capture_that_is_gone_or_another_when_it_is_due_is_told_and_the_others_are_read() {
+    let of = |first: u32, byte| capture((0..3).map(move |n| (first + n, byte)));
+    let captures = [of(0, 1), of(100, 2), of(200, 3), of(300, 4), of(400, 5)];
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut order = Vec::new();
+    let accounts = merged(folder.path(), &captures, &mut |packet: Captured<'_>| {
+        if order.is_empty() {
+            let at = |number: u8| folder.path().join(format!("{number}.pcap"));
+            std::fs::remove_file(at(1)).expect("removed");
+            std::fs::write(at(2), of(900, 9)).expect("written");
+            std::fs::write(at(3), "no capture").expect("written");
+        }
+        order.push(packet.bytes[0]);
+    });
+    assert_eq!(order, [1, 1, 1, 5, 5, 5]);
+    let told: Vec<End> = accounts.iter().map(|account| account.end).collect();
+    assert_eq!(told, [End::Whole, End::Replaced, End::Replaced, End::Replaced, End::Whole]);
+}
+
+#[test]
 fn of_captures_that_follow_each_other_one_is_open_at_a_time() {
     const CAPTURES: u32 = 40;
     let rotated: Vec<Vec<u8>> =

@@ -66,6 +66,9 @@ fn remarks(file: &Path, account: &Account) -> Vec<String> {
         End::Whole => None,
         End::CutOff => Some(format!("{name} is cut off after {packets}")),
         End::Damaged => Some(format!("{name} is damaged after {packets}")),
+        End::Replaced => Some(format!(
+            "{name} was gone, or another capture, when its packets were due: none of it was read"
+        )),
     };
     let timeless = (account.timeless > 0).then(|| {
         format!(

@@ -21,6 +21,8 @@ pub enum End {
     CutOff,
     /// Before something that is no record.
     Damaged,
+    /// Before its first packet: when its turn came among others, it was gone, or was another capture.
+    Replaced,
 }
 
 /// What was read of a capture.

@@ -1,10 +1,12 @@
 //! Several captures as one.
 
-use super::{Account, File};
+use super::{Account, End, File};
+use dwell_core::Nanos;
 use dwell_core::capture::{Captured, ReadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Several captures of one place, in the order of their packets' times. Of a thousand that follow each other, as a rotating
@@ -85,16 +87,35 @@ impl Capture {
 
     /// Goes on to the next packet that has a time, and tells that; `None`: it is over.
     fn advance(&mut self) -> Result<Option<i128>, ReadError> {
-        if let Self::Waiting { path, .. } = self {
-            *self = Self::Open(File::open(path)?);
-        }
-        let Self::Open(file) = self else { return Ok(None) };
-        match file.advance()? {
-            Ok(at) => Ok(Some(at)),
-            Err(end) => {
-                *self = Self::Over(file.account(end));
-                Ok(None)
+        match self {
+            Self::Waiting { path, first } => {
+                let first = *first;
+                *self = Self::again(path, first)?;
+                Ok(matches!(self, Self::Open(_)).then_some(first))
             }
+            Self::Open(file) => match file.advance()? {
+                Ok(at) => Ok(Some(at)),
+                Err(end) => {
+                    *self = Self::Over(file.account(end));
+                    Ok(None)
+                }
+            },
+            Self::Over(_) => Ok(None),
         }
+    }
+
+    /// Opens one whose first packet is due, up to that. What rotates may be gone by then, or begun anew under its name: that is told,
+    /// and the others are read.
+    fn again(path: &Path, first: i128) -> Result<Self, ReadError> {
+        let replaced = Account { packets: 0, timeless: 0, coarsest: Nanos::ZERO, end: End::Replaced };
+        let mut file = match File::open(path) {
+            Ok(file) => file,
+            Err(ReadError::Unreadable(error)) if error.kind() != ErrorKind::NotFound => {
+                return Err(error.into());
+            }
+            Err(_) => return Ok(Self::Over(replaced)),
+        };
+        let is_the_same = file.advance()?.ok() == Some(first);
+        Ok(if is_the_same { Self::Open(file) } else { Self::Over(replaced) })
     }
 }

@@ -311,11 +311,13 @@ fn what_passes_one_direction_alone_waits_for_the_other_no_longer_than_that_can_c
             let [(_, syn), ..] = handshake(10_000 + port);
             assert!(client.send(&syn).unwrap());
         }
-        let (until, mut came) = (Instant::now() + Duration::from_secs(10), 0);
+        let (until, mut came, mut held) = (Instant::now() + Duration::from_secs(10), 0, false);
         while came < SENT && Instant::now() < until {
             ring.take(Duration::from_millis(50), &mut |_| came += 1).unwrap();
+            held |= came == 0 && ring.holds();
         }
         assert_eq!(came, SENT);
+        assert!(held && !ring.holds(), "what waits is said to wait, and no longer than it does");
         // And one that is taken away ends it, whatever passes the other all the time.
         let over = AtomicBool::new(false);
         let gone = thread::scope(|scope| {

@@ -43,6 +43,11 @@ impl Blocks {
         self.full
     }
 
+    /// Whether of what was full at the last look something is left.
+    pub(super) const fn holds(&self) -> bool {
+        self.full > 0
+    }
+
     /// When the last packet of the full block of this number (from 0) was stamped.
     pub(super) fn last_of(&self, number: usize) -> Option<i128> {
         let block = (number < self.full).then_some((self.next + number) % BLOCKS)?;

@@ -1,5 +1,5 @@
-//! A ring of packets on a live interface, or on several that are one place (TPACKET_V3), behind a filter in the kernel that passes what a passive
-//! measurement needs, and of that the headers alone.
+//! A ring of packets on a live interface, or on several that are one place (TPACKET_V3), behind a filter in the kernel
+//! that passes what a passive measurement needs, and of that the headers alone.
 //!
 //! | asked for | passes | is missed |
 //! |---|---|---|
@@ -183,6 +183,13 @@ impl Ring {
         self.hand_over(until, stepped, take);
         let mut idle = self.sources.iter().zip(&full).filter(|(_, full)| **full == 0);
         idle.try_for_each(|(source, _)| source.still_there())
+    }
+
+    /// Whether packets are here that were not handed over, for they wait for those of another interface. They may have
+    /// been stamped long ago, where nobody took any for a while.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.sources.iter().any(|source| source.blocks.holds())
     }
 
     /// Takes what is left, for none is to come.
