@@ -1,15 +1,18 @@
 //! A spool loses nothing, counts nothing twice, and says what it gave up.
 
+#[path = "support/small_disk.rs"]
+mod small_disk;
+
 use dwell_core::Nanos;
 use dwell_core::tcp::{Ending, Endpoint, Flags, Half, Handshake};
 use dwell_store::spool::{Ledger, MIN_LIMIT, SLOTS, Slots, Spool, SpoolError};
 use dwell_store::warehouse::{Batch, Day, MAX_MINUTES, Minute};
 use proptest::prelude::*;
+use small_disk::on_a_small_disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -312,29 +315,12 @@ fn a_segment_whose_first_bytes_a_power_cut_made_zeros_is_counted() {
     assert_eq!(warehouse.all(), u64::from(numbers) + 1);
 }
 
-/// Where the test of the full disk has mounted its small one.
-const SMALL: &str = "DWELL_TEST_SMALL_DISK";
-
 #[test]
 fn a_full_disk_is_not_filled_with_segments_of_nothing() {
-    if let Ok(folder) = std::env::var(SMALL) {
-        return on_a_small_disk(Path::new(&folder));
-    }
-    let folder = tempfile::tempdir().unwrap();
-    // The mount is seen by the child alone, and gone with it.
-    let script = r#"mount -t tmpfs -o size=64k none "$0" && exec "$@""#;
-    let status = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(folder.path())
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "a_full_disk_is_not_filled_with_segments_of_nothing"])
-        .env(SMALL, folder.path())
-        .status()
-        .unwrap();
-    assert!(status.success());
+    on_a_small_disk("a_full_disk_is_not_filled_with_segments_of_nothing", "64k", filled_to_the_brim);
 }
 
-fn on_a_small_disk(folder: &Path) {
+fn filled_to_the_brim(folder: &Path) {
     let ledger = Arc::new(Ledger::open(Box::new(Place::new().slots)).unwrap());
     let mut spool = Spool::open(folder, "here", 1, MIN_LIMIT, ledger).unwrap();
     append(&mut spool, 0..100).unwrap();

@@ -41,7 +41,7 @@ impl Cause {
 /// reader waited for a core wait for the core, not for the reader.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attribution {
-    wakes: HashMap<u32, Wake>,
+    wakes: HashMap<(bool, u32), Wake>,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -70,7 +70,7 @@ impl Attribution {
 
     fn reader(&mut self, journey: &Journey) -> Vec<(Cause, Nanos)> {
         let at = |point| journey.times.at(point);
-        let tid = journey.process.as_ref().map(|process| process.tid);
+        let thread = journey.process.as_ref().map(|process| (process.outside, process.tid));
         // It had its core, and did not ask at once.
         let to_asking = journey.stage(Stage::Reader).unwrap_or_default();
         if let (Some(running), Some(before)) = (at(Point::Running), &journey.before) {
@@ -79,12 +79,12 @@ impl Attribution {
                 Before::Ran(_) => Cause::BusyCore,
             };
             let wake_up = journey.stage(Stage::WakeUp).unwrap_or_default();
-            if let Some(tid) = tid {
+            if let Some(thread) = thread {
                 if self.wakes.len() >= THREADS {
                     self.wakes.clear();
                 }
                 self.wakes.insert(
-                    tid,
+                    thread,
                     Wake { waking: at(Point::Waking).unwrap_or(running - wake_up), running, cause },
                 );
             }
@@ -92,7 +92,7 @@ impl Attribution {
         }
         let (Some(queued), Some(asked)) = (at(Point::Queue), at(Point::Asked)) else { return Vec::new() };
         let queued_for = journey.stage(Stage::SocketQueue).unwrap_or_default();
-        let Some(wake) = tid.and_then(|tid| self.wakes.get(&tid)) else {
+        let Some(wake) = thread.and_then(|thread| self.wakes.get(&thread)) else {
             return vec![(Cause::SlowReader, queued_for + to_asking)];
         };
         let for_core = wake.running.min(asked) - wake.waking.max(queued);

@@ -37,6 +37,8 @@ pub struct Process {
     pub pid: u32,
     /// Thread.
     pub tid: u32,
+    /// It is not in the observer's PID namespace: both numbers are the machine's own.
+    pub outside: bool,
     /// Its name, at most 15 bytes.
     pub name: String,
 }

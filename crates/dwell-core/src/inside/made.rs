@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 /// A thread of this name.
 pub(super) fn thread(name: &str, tid: u32) -> Process {
-    Process { pid: tid, tid, name: name.to_owned() }
+    Process { pid: tid, tid, outside: false, name: name.to_owned() }
 }
 
 /// A journey that passes the points at these times.

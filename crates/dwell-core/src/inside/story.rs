@@ -74,7 +74,7 @@ fn place(journey: &Journey, stage: Stage) -> String {
                 journey.reader_core.map_or_else(|| "its core".to_owned(), |core| format!("core {core}"));
             let meanwhile = match &journey.before {
                 Some(Before::Ran(other)) => {
-                    format!(", while {core} ran `{}` (pid {})", other.name, other.pid)
+                    format!(", while {core} ran {}", named(other, "pid", other.pid))
                 }
                 Some(Before::Idle(slept)) => format!(", on {core}, which had slept for {slept}"),
                 None => String::new(),
@@ -93,7 +93,12 @@ fn place(journey: &Journey, stage: Stage) -> String {
 }
 
 fn thread(process: &Process) -> String {
-    format!("`{}` (tid {})", process.name, process.tid)
+    named(process, "tid", process.tid)
+}
+
+fn named(process: &Process, what: &str, number: u32) -> String {
+    let whose = if process.outside { " of the host" } else { "" };
+    format!("`{}` ({what} {number}{whose})", process.name)
 }
 
 #[cfg(test)]
@@ -110,6 +115,16 @@ mod tests {
             "packet 4 711 of udp 10.0.0.1:9 -> :7 took 1.90 ms: 1.90 ms between waking of `reader` (tid 12) and its \
              running, while core 1 ran `stress` (pid 9)"
         );
+    }
+
+    #[test]
+    fn numbers_of_the_host_are_told_as_such() {
+        let other = Process { outside: true, ..thread("ksoftirqd/1", 23) };
+        let mut journey = after(received(Nanos(0), sleeper(1_900_000)), Before::Ran(other));
+        journey.process = Some(Process { outside: true, ..thread("reader", 4_012) });
+        let told = story(&Numbered { number: 1, journey });
+        assert!(told.contains("`reader` (tid 4012 of the host)"), "{told}");
+        assert!(told.ends_with("ran `ksoftirqd/1` (pid 23 of the host)"), "{told}");
     }
 
     #[test]

@@ -19,6 +19,17 @@ struct RawFlow {
     header: u8,
 }
 
+/// The layout of `struct numbers` in journey.h.
+#[repr(C)]
+#[derive(Copy, Clone)]
+struct Numbers {
+    pid: u32,
+    tid: u32,
+}
+
+/// In `pid`: both are the machine's, of a thread that is not in the observer's PID namespace.
+const OUTSIDE: u32 = 0x8000_0000;
+
 /// The layout of `struct journey` in journey.h.
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -28,8 +39,7 @@ pub(super) struct Record {
     kernel_stamp: u64,
     cgroup: u64,
     flow: RawFlow,
-    pid: u32,
-    tid: u32,
+    numbers: Numbers,
     name: [u8; 16],
     interface: u32,
     size: u32,
@@ -40,8 +50,7 @@ pub(super) struct Record {
     segments: u16,
     way: u8,
     before: u8,
-    before_pid: u32,
-    before_tid: u32,
+    before_numbers: Numbers,
     idle: u64,
     before_name: [u8; 16],
 }
@@ -124,13 +133,13 @@ impl Record {
             segments: self.segments,
             times,
             kernel_stamp: kernel_stamp.filter(|stamp| driver.is_some_and(|at| (*stamp - at).abs() < NEAR)),
-            process: process(self.pid, self.tid, &self.name),
-            cgroup: (self.pid != 0).then_some(self.cgroup),
+            process: self.numbers.process(&self.name),
+            cgroup: (self.numbers.pid != 0).then_some(self.cgroup),
             core: self.core,
             reader_core: read.then_some(self.reader_core),
             before: match self.before {
                 1 => Some(Before::Idle(Nanos(self.idle as i64))),
-                2 => process(self.before_pid, self.before_tid, &self.before_name).map(Before::Ran),
+                2 => self.before_numbers.process(&self.before_name).map(Before::Ran),
                 _ => None,
             },
             ahead: self.ahead,
@@ -138,7 +147,14 @@ impl Record {
     }
 }
 
-fn process(pid: u32, tid: u32, name: &[u8; 16]) -> Option<Process> {
-    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-    (pid != 0).then(|| Process { pid, tid, name: String::from_utf8_lossy(name).into_owned() })
+impl Numbers {
+    fn process(self, name: &[u8; 16]) -> Option<Process> {
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        (self.pid != 0).then(|| Process {
+            pid: self.pid & !OUTSIDE,
+            tid: self.tid,
+            outside: self.pid & OUTSIDE != 0,
+            name: String::from_utf8_lossy(name).into_owned(),
+        })
+    }
 }

@@ -16,7 +16,7 @@ pub struct Watching {
     pub ports: Vec<u16>,
     /// Addresses, of either end; empty: all.
     pub addresses: Vec<IpAddr>,
-    /// The only process that reads or sends.
+    /// The only process that reads or sends, by the number that it has in the calling thread's PID namespace.
     pub pid: Option<u32>,
     /// Identifier of the only control group whose threads read or send.
     pub cgroup: Option<u64>,
@@ -44,13 +44,15 @@ const CALLS: usize = 512;
 #[repr(C)]
 pub(super) struct Told {
     netns: u32,
+    /// 0: the machine's first.
+    pidns: u32,
     interface: u32,
     pid: u32,
     ports: u32,
     addresses: u32,
-    ways: u32,
-    completes: u32,
     announce: u32,
+    ways: u16,
+    completes: u16,
     cgroup: u64,
     port: [u16; LISTED],
     address: [[u8; 16]; LISTED],
@@ -111,14 +113,15 @@ impl Told {
         let ways = [Way::Receive, Way::Send, Way::Answer];
         let ways = ways.iter().enumerate().filter(|(_, way)| watching.wants(**way));
         Ok(Self {
-            netns: network_namespace()?,
+            netns: namespace("net")?,
+            pidns: Some(namespace("pid")?).filter(|number| *number != FIRST_PIDS).unwrap_or(0),
             interface: watching.interface.unwrap_or(0),
             pid: watching.pid.unwrap_or(0),
             ports: watching.ports.len() as u32,
             addresses: watching.addresses.len() as u32,
+            announce: REQUEST,
             ways: ways.map(|(bit, _)| 1 << bit).sum(),
             completes: completes.into(),
-            announce: REQUEST,
             cgroup: watching.cgroup.unwrap_or(0),
             port,
             address,
@@ -145,10 +148,13 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The number of the calling thread's network namespace.
-fn network_namespace() -> Result<u32, ObserverError> {
-    let doing = "read which network namespace this is (/proc/thread-self/ns/net)";
-    let metadata = std::fs::metadata("/proc/thread-self/ns/net")
+/// The number of the machine's first PID namespace (`PROC_PID_INIT_INO`).
+const FIRST_PIDS: u32 = 0xefff_fffc;
+
+/// The number of the calling thread's namespace of this kind.
+fn namespace(kind: &str) -> Result<u32, ObserverError> {
+    let doing = "read which namespaces these are (/proc/thread-self/ns)";
+    let metadata = std::fs::metadata(format!("/proc/thread-self/ns/{kind}"))
         .map_err(|source| ObserverError::System { doing, source })?;
     Ok(metadata.ino() as u32)
 }

@@ -3,11 +3,13 @@
 use crate::{loopback, observer, send_paced, told};
 use dwell_core::inside::{Journey, Way};
 use dwell_net::inside::{Observer, ObserverError, Watching};
+use nix::sched::{CloneFlags, unshare};
 use std::net::UdpSocket;
+use std::process::Command;
 use std::time::Duration;
 
 /// Journeys of one packet to each of two ports.
-fn two_ports(watching: impl Fn([u16; 2]) -> Watching) -> Option<(Vec<Journey>, [u16; 2])> {
+pub(crate) fn two_ports(watching: impl Fn([u16; 2]) -> Watching) -> Option<(Vec<Journey>, [u16; 2])> {
     let receivers = loopback().map(|_| UdpSocket::bind(loopback()[0]).expect("a socket"));
     let addresses = [0, 1].map(|which: usize| receivers[which].local_addr().expect("its address"));
     let ports = addresses.map(|address| address.port());
@@ -24,8 +26,17 @@ fn two_ports(watching: impl Fn([u16; 2]) -> Watching) -> Option<(Vec<Journey>, [
     Some((ours.collect(), ports))
 }
 
+/// Gives this thread a network of its own, where nobody else's packets are. Who may make none keeps the host's.
+fn alone() {
+    if unshare(CloneFlags::CLONE_NEWNET).is_ok() {
+        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip");
+        assert!(up.success());
+    }
+}
+
 #[test]
 fn a_port_an_interface_an_address() {
+    alone();
     let Some((journeys, ports)) =
         two_ports(|ports| Watching { ports: vec![ports[0]], ..Watching::default() })
     else {

@@ -4,6 +4,7 @@
 mod answer;
 mod ends;
 mod filter;
+mod namespace;
 mod own;
 mod tcp;
 mod udp;

@@ -4,5 +4,7 @@ mod batches;
 mod cluster;
 mod conformance;
 mod sample;
+#[path = "../support/small_disk.rs"]
+mod small_disk;
 mod sqlite;
 mod suite;

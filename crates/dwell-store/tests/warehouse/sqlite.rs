@@ -1,6 +1,7 @@
 //! What can befall a folder of files.
 
 use crate::sample::{NOON, batch, handshake};
+use crate::small_disk::on_a_small_disk;
 use dwell_core::Nanos;
 use dwell_store::warehouse::{Batch, SLACK, Span, Sqlite, Store, WarehouseError};
 use std::fs;
@@ -249,29 +250,13 @@ fn more_days_are_read_than_files_may_be_open() {
     assert!(status.success());
 }
 
-/// Where the test of the full disk has mounted its small one.
-const SMALL: &str = "DWELL_TEST_SMALL_DISK";
-
 #[test]
 fn nothing_is_kept_on_a_full_disk_and_all_of_it_later() {
-    if let Ok(folder) = std::env::var(SMALL) {
-        return on_a_small_disk(Path::new(&folder));
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    // The mount is seen by the child alone, and gone with it.
-    let script = r#"mount -t tmpfs -o size=4m none "$0" && exec "$@""#;
-    let status = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(folder.path())
-        .arg(std::env::current_exe().expect("our name"))
-        .args(["--exact", "sqlite::nothing_is_kept_on_a_full_disk_and_all_of_it_later"])
-        .env(SMALL, folder.path())
-        .status()
-        .expect("unshare");
-    assert!(status.success());
+    let test = "sqlite::nothing_is_kept_on_a_full_disk_and_all_of_it_later";
+    on_a_small_disk(test, "4m", filled_and_given_room);
 }
 
-fn on_a_small_disk(folder: &Path) {
+fn filled_and_given_room(folder: &Path) {
     let mut store = Sqlite::create(folder).expect("a warehouse");
     let of = |serial: u64| {
         let records = (0..2_000).map(|n| handshake(serial as u32 * 2_000 + n, NOON, 5, 6)).collect();
@@ -327,14 +312,16 @@ fn who_may_not_write_reads_what_nobody_writes() {
         fs::read_dir(folder).expect("listed").for_each(|file| mode(&file.expect("a file").path(), 0o444));
         mode(folder, 0o555);
     }
-    // Nobody is forbidden anything by modes who has these capabilities.
-    let status = Command::new("unshare")
-        .args(["--user", "--map-root-user", "setpriv", "--bounding-set", "-dac_override,-dac_read_search"])
+    // Nobody is forbidden anything by modes who has these capabilities, as root has.
+    let bounding = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"];
+    let is_root = fs::metadata(folder.path()).expect("a folder").uid() == 0;
+    let status = Command::new("env")
+        .args(bounding.iter().filter(|_| is_root))
         .arg(std::env::current_exe().expect("our name"))
         .args(["--exact", "sqlite::who_may_not_write_reads_what_nobody_writes"])
         .env(OTHERS, folder.path())
         .status()
-        .expect("unshare");
+        .expect("env");
     [&odd, &cut].into_iter().for_each(|folder| mode(folder, 0o755));
     drop(writing);
     assert!(status.success());

@@ -165,7 +165,8 @@ const RESPONSE: [&str; 2] =
 /// What tshark says of the messages, packet by packet: each of these fields with all of its values.
 fn dissected(here: &Path, messages: &[Vec<u8>], fields: &[&str]) -> Option<Vec<BTreeMap<String, String>>> {
     const PORT: u16 = 4_739;
-    let frames: Vec<_> = (0..).zip(messages).map(|(at, message)| (at, datagram(9, PORT, message))).collect();
+    let frames: Vec<_> =
+        (0..).zip(messages).map(|(at, message)| (at, datagram(51_000, PORT, message))).collect();
     write_bytes(&here.join("messages.pcap"), &frames);
     let mut command = Command::new("tshark");
     command.args(["-r", "messages.pcap", "-d", &format!("udp.port=={PORT},cflow"), "-T", "fields"]);

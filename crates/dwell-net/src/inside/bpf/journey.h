@@ -20,12 +20,18 @@ struct flow {
 	u8 header; /* bytes before the transport's payload */
 } __attribute__((aligned(8)));
 
+/* Of a thread, as the observer's PID namespace counts. One that is not in that has the machine's own, marked so. */
+struct numbers {
+	u32 pid, tid; /* no pid: no thread */
+};
+#define OUTSIDE 0x80000000 /* in `pid`, beyond any number that the kernel gives */
+
 struct journey {
 	u64 times[POINTS];
 	u64 kernel_stamp; /* of a drop: when */
 	u64 cgroup;
 	struct flow flow;
-	u32 pid, tid;
+	struct numbers numbers;
 	char name[16];
 	u32 interface;
 	u32 size;
@@ -36,7 +42,7 @@ struct journey {
 	u16 segments;
 	u8 way;
 	u8 before; /* 0: not known; 1: idle; 2: another thread */
-	u32 before_pid, before_tid;
+	struct numbers before_numbers;
 	u64 idle;
 	char before_name[16];
 };
@@ -47,13 +53,14 @@ struct journey {
 /* What is watched; constant when the programs are loaded, so that the verifier strikes out what is not asked for. */
 struct watching {
 	u32 netns;
+	u32 pidns; /* 0: the machine's first */
 	u32 interface; /* 0: any */
 	u32 pid; /* 0: any */
 	u32 ports; /* how many of `port`; 0: any */
 	u32 addresses;
-	u32 ways; /* bits */
-	u32 completes; /* whether the interface's driver reports what it sent */
 	u32 announce; /* the request that carries an application's stamp */
+	u16 ways; /* bits */
+	u16 completes; /* whether the interface's driver reports what it sent */
 	u64 cgroup; /* 0: any */
 	u16 port[LISTED];
 	u8 address[LISTED][16];

@@ -89,11 +89,24 @@ struct pt_regs {
 #else
 #error "dwell's programs know the system calls' arguments on x86-64 and on arm64"
 #endif
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
 struct task_struct {
 	int pid;
 	int tgid;
 	int on_cpu, on_rq;
 	char comm[16];
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
 };
 #pragma clang attribute pop
 

@@ -3,11 +3,12 @@
 
 struct thread {
 	u64 waking, running, asked, called;
-	u64 noted; /* when `cgroup` and `name` were read */
+	u64 noted; /* when what follows was read */
+	struct numbers numbers;
 	u64 cgroup;
 	char name[16];
 	u64 idle; /* how long its core had slept before it was given to it */
-	u32 before_pid, before_tid;
+	struct numbers before_numbers;
 	char before_name[16];
 	u8 before;
 	bool announces; /* tells its application's stamps */
@@ -49,6 +50,40 @@ int BPF_PROG(softirq_begins, u32 kind)
 {
 	this_core()->in_softirq = true;
 	return 0;
+}
+
+/* The kernel nests no more PID namespaces than that below the first. */
+#define NAMESPACES 32
+
+/* The number in the observer's PID namespace of what a `struct pid` at that address stands for; 0: it is in none of it. A function of
+ * its own for the verifier, which would follow each place that asks through all namespaces. */
+__noinline u32 number_here(u64 address)
+{
+	const struct pid *pid = (const void *)address;
+	u32 level = BPF_CORE_READ(pid, level);
+	const struct upid *numbers = __builtin_preserve_access_index(&pid->numbers[0]);
+	for (u32 i = 1; i <= NAMESPACES && i <= level; i++) {
+		struct upid number = {};
+		bpf_probe_read_kernel(&number, sizeof(number), numbers + i);
+		if (BPF_CORE_READ(number.ns, ns.inum) == watching.pidns)
+			return number.nr;
+	}
+	return 0;
+}
+
+static __always_inline struct numbers numbers_of(struct task_struct *task)
+{
+	struct numbers machine = { .pid = task->tgid, .tid = task->pid };
+	if (!watching.pidns)
+		return machine;
+	struct numbers here = {
+		.pid = number_here((u64)BPF_CORE_READ(task, group_leader, thread_pid)),
+		.tid = number_here((u64)BPF_CORE_READ(task, thread_pid)),
+	};
+	if (here.pid && here.tid)
+		return here;
+	machine.pid |= OUTSIDE;
+	return machine;
 }
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
@@ -96,8 +131,7 @@ int BPF_PROG(switching, bool preempt, struct task_struct *prev, struct task_stru
 		thread->idle = now - since;
 	} else {
 		thread->before = 2;
-		thread->before_pid = prev->tgid;
-		thread->before_tid = prev->pid;
+		thread->before_numbers = numbers_of(prev);
 		bpf_core_read(thread->before_name, 16, &prev->comm);
 	}
 	return 0;
@@ -147,30 +181,30 @@ int BPF_PROG(entering, struct pt_regs *regs, long id)
 
 static __always_inline bool thread_watched(void)
 {
-	if (watching.pid && watching.pid != bpf_get_current_pid_tgid() >> 32)
+	if (watching.pid && watching.pid != numbers_of(bpf_get_current_task_btf()).pid)
 		return false;
 	return !watching.cgroup || watching.cgroup == bpf_get_current_cgroup_id();
 }
 
-/* A thread seldom changes its name or its group: both are read anew once in a while. */
+/* A thread seldom changes its name or its group, and its numbers hardly ever: they are read anew once in a while. */
 #define NOTED 100000000
 
 static __always_inline void note_process(struct journey *journey, struct thread *thread, u64 now)
 {
-	u64 id = bpf_get_current_pid_tgid();
-	journey->pid = id >> 32;
-	journey->tid = id;
 	/* The kernel had no room for notes on this thread. */
 	if (!thread) {
+		journey->numbers = numbers_of(bpf_get_current_task_btf());
 		journey->cgroup = bpf_get_current_cgroup_id();
 		bpf_get_current_comm(journey->name, sizeof(journey->name));
 		return;
 	}
 	if (now - thread->noted > NOTED) {
 		thread->noted = now;
+		thread->numbers = numbers_of(bpf_get_current_task_btf());
 		thread->cgroup = bpf_get_current_cgroup_id();
 		bpf_get_current_comm(thread->name, sizeof(thread->name));
 	}
+	journey->numbers = thread->numbers;
 	journey->cgroup = thread->cgroup;
 	__builtin_memcpy(journey->name, thread->name, sizeof(journey->name));
 }

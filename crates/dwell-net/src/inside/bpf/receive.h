@@ -176,8 +176,7 @@ static __always_inline void complete(struct journey *journey, const struct waiti
 	if (thread && thread->running >= queued && thread->running >= thread->waking) {
 		journey->times[RUNNING] = thread->running;
 		journey->before = thread->before;
-		journey->before_pid = thread->before_pid;
-		journey->before_tid = thread->before_tid;
+		journey->before_numbers = thread->before_numbers;
 		journey->idle = thread->idle;
 		__builtin_memcpy(journey->before_name, thread->before_name, 16);
 	}

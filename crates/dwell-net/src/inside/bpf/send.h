@@ -78,7 +78,7 @@ int BPF_PROG(discipline, struct sk_buff *skb)
 		return 0;
 	__builtin_memset(journey->times, 0, sizeof(journey->times));
 	journey->times[DISCIPLINE] = now;
-	journey->pid = 0;
+	journey->numbers.pid = 0;
 	journey->way = SEND;
 	if (this_core()->in_softirq) {
 		if (wanted(ANSWER) && is_answer(journey))

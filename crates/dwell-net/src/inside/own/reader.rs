@@ -86,5 +86,5 @@ fn read(socket: &mut ProbeSocket, tell: &Sender<io::Result<Arrival>>) -> bool {
 pub(super) fn here() -> io::Result<Process> {
     let name = std::fs::read_to_string("/proc/thread-self/comm")?.trim_end().to_owned();
     let tid = nix::unistd::gettid().as_raw() as u32;
-    Ok(Process { pid: std::process::id(), tid, name })
+    Ok(Process { pid: std::process::id(), tid, outside: false, name })
 }
