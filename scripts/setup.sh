@@ -2,6 +2,9 @@
 # Puts in place what the build and the lab need. Asks nothing, changes nothing that is there, needs no network once done.
 set -eu
 
+# Debian leaves these out of users' PATH; tc is there.
+PATH=$PATH:/usr/sbin:/sbin
+
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 if ! command -v "${CARGO:-cargo}" >/dev/null 2>&1; then

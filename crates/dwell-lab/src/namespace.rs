@@ -6,6 +6,7 @@ use dwell_core::Nanos;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::{Pid, gettid};
+use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -102,6 +103,7 @@ impl Namespace {
         self.within(|| {
             let failed = LabError::system(format!("run `{command}`"));
             let started = Command::new(command)
+                .env("PATH", search_path(env::var("PATH").ok()))
                 .args(["-batch", "-"])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
@@ -181,6 +183,13 @@ impl<T> Worker<T> {
     }
 }
 
+/// Where commands are looked for: Debian has `tc` and `bridge` in folders that it leaves out of users' paths. An empty part would be
+/// the folder that we happen to be in.
+fn search_path(given: Option<String>) -> String {
+    let given = given.filter(|path| !path.is_empty()).unwrap_or_else(|| "/usr/bin:/bin".to_owned());
+    given + ":/usr/sbin:/sbin"
+}
+
 /// The line of a batch that failed: both commands end their complaint with `Command failed -:<number>`.
 fn failing_line(command: &str, lines: &[String], said: &str) -> String {
     let number = said.rsplit(":").next().and_then(|tail| tail.trim().parse::<usize>().ok());
@@ -191,6 +200,13 @@ fn failing_line(command: &str, lines: &[String], said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_systems_programs_are_found_by_users_too() {
+        assert_eq!(search_path(Some("/home/u/bin:/bin".into())), "/home/u/bin:/bin:/usr/sbin:/sbin");
+        assert_eq!(search_path(None), "/usr/bin:/bin:/usr/sbin:/sbin");
+        assert_eq!(search_path(Some(String::new())), search_path(None));
+    }
 
     #[test]
     fn a_failing_line_is_named() {
