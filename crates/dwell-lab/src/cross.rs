@@ -9,9 +9,11 @@ use crate::wiring::{Place, Wiring};
 use dwell_core::{Bytes, Nanos};
 use dwell_net::{clock, place};
 use dwell_sim::{CrossSpec, Flow};
+use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::SndBufForce;
-use std::net::UdpSocket;
+use nix::sys::socket::sockopt::{SndBuf, SndBufForce};
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -67,7 +69,8 @@ pub(crate) fn start(
     let socket = wiring.nodes[enters].within(|| {
         let socket =
             UdpSocket::bind((from, 0)).map_err(LabError::system("open a source of cross traffic"))?;
-        setsockopt(&socket, SndBufForce, &ROOM).map_err(LabError::system("make room for cross traffic"))?;
+        let waits_for_nobody = make_room(&socket).and_then(|_| socket.set_nonblocking(true));
+        waits_for_nobody.map_err(LabError::system("make room for cross traffic"))?;
         socket.connect((to, PORT)).map_err(LabError::system("direct cross traffic"))?;
         Ok(socket)
     })?;
@@ -79,6 +82,22 @@ pub(crate) fn start(
             Ok(())
         })
         .map(Some)
+}
+
+/// Makes room for what may wait, and tells whether there is enough: a user's socket has no more than the system lets all have.
+fn make_room(socket: &UdpSocket) -> io::Result<bool> {
+    match setsockopt(socket, SndBufForce, &ROOM) {
+        Err(Errno::EPERM) => Ok(setsockopt(socket, SndBuf, &ROOM).map(|()| false)?),
+        made => Ok(made.map(|()| true)?),
+    }
+}
+
+/// What is worse here for want of privileges.
+pub(crate) fn caution() -> Option<String> {
+    let has_room = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| make_room(&socket));
+    let what = "a source of cross traffic has no more room than net.core.wmem_max gives it (more takes root): where a \
+                link's queue is longer, what finds none is dropped before the queue is full";
+    (!has_room.unwrap_or(false)).then(|| what.to_owned())
 }
 
 fn payload(size: Bytes) -> usize {

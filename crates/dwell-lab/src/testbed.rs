@@ -100,8 +100,8 @@ pub(crate) struct Testbed {
     pub(crate) cores: Cores,
     /// Of the forwarder, where there is one.
     watch: Option<Arc<Watch>>,
-    /// What its hosts' NICs do worse than they could.
-    nic_cautions: Vec<String>,
+    /// What its parts do worse than they could.
+    cautions: Vec<String>,
     /// Whether threads get real-time priority here.
     pub(crate) real_time: bool,
     stop: Arc<AtomicBool>,
@@ -141,7 +141,7 @@ impl Testbed {
             carriage,
             cores,
             watch: None,
-            nic_cautions: Vec::new(),
+            cautions: Vec::new(),
             real_time: real_time_permitted(cores),
             stop: Arc::default(),
             workers: Mutex::default(),
@@ -164,7 +164,7 @@ impl Testbed {
         };
         let mut ports = self.wiring.nodes[0].within(|| Ok([open(UP_PORT)?, open(DOWN_PORT)?]))?;
         let nics = nic_stage::build(&self.wiring, scenario, &mut ports, self.cores)?;
-        self.nic_cautions = nics.iter().filter_map(|nic| nic.caution.clone()).collect();
+        self.cautions = nics.iter().filter_map(|nic| nic.caution.clone()).collect();
         let far = self.wiring.destination.within(|| open(HOST_PORT))?;
         let near = self.wiring.source.within(|| open(HOST_PORT))?;
         let links = [scenario.links.clone(), reverse];
@@ -228,6 +228,9 @@ impl Testbed {
                         self.workers().extend(started);
                         continue;
                     }
+                    if self.cautions.is_empty() {
+                        self.cautions.extend(cross::caution());
+                    }
                     let started = cross::start(&self.wiring, way, index, spec, seed, self.cores, &self.stop)?;
                     self.workers().extend(started);
                 }
@@ -256,7 +259,7 @@ impl Testbed {
 
     /// What is worse here than it could be, and why.
     pub(crate) fn cautions(&self) -> Vec<String> {
-        let mut cautions = self.nic_cautions.clone();
+        let mut cautions = self.cautions.clone();
         if !self.cores.apart() {
             let what = "sender, forwarder and receiver share one core: the receiver waits for the others, so what \
                         it adds to a packet is not its own alone";

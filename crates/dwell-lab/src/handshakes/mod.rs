@@ -23,6 +23,7 @@ use dwell_core::Nanos;
 use dwell_core::capture::{Captured, LinkType};
 use dwell_core::tcp::{Limits, Observed};
 use dwell_sim::passing::{Judge, Truth};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::Arc;
 use std::thread;
 
@@ -62,6 +63,11 @@ impl ForcedLosses {
     /// # Errors
     /// One line that says what the system refused, or what is missing.
     pub fn run(self) -> Result<ForcedHeard, LabError> {
+        // Each connection has two sockets open, and most systems give a process 1,024 until it asks for more.
+        let (_, most) =
+            getrlimit(Resource::RLIMIT_NOFILE).map_err(LabError::system("see how many files may be open"))?;
+        setrlimit(Resource::RLIMIT_NOFILE, most, most)
+            .map_err(LabError::system("have as many files open as may be"))?;
         let cases: Arc<[_]> = matrix::cases().into();
         let mut next_port = FIRST_PORT;
         let loads = Bed::ALL.map(|bed| {
