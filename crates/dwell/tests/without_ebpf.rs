@@ -12,7 +12,9 @@ const NOBODY: u32 = 65_534;
 /// As an ordinary user, which whoever is not root is already. The folder becomes everybody's.
 fn unprivileged(folder: &Path, arguments: &[&str]) -> Output {
     let program = folder.join("dwell");
-    std::fs::copy(env!("CARGO_BIN_EXE_dwell"), &program).unwrap();
+    // By another process: a child of another test that had our file open for writing would keep it from being run.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_dwell")).arg(&program).status();
+    assert!(copied.unwrap().success());
     for path in [folder, &program] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
     }
