@@ -37,7 +37,8 @@ pub struct Process {
     pub pid: u32,
     /// Thread.
     pub tid: u32,
-    /// It is not in the observer's PID namespace: both numbers are the machine's own.
+    /// It is not in the observer's PID namespace: both numbers are the host's own. (Older records do not tell.)
+    #[serde(default)]
     pub outside: bool,
     /// Its name, at most 15 bytes.
     pub name: String,
@@ -176,6 +177,12 @@ mod tests {
 
     fn journey(way: Way, times: &[(Point, i64)]) -> Journey {
         made::journey(way, Nanos::ZERO, times)
+    }
+
+    #[test]
+    fn a_process_of_an_older_record_is_read() {
+        let read: Process = serde_json::from_str(r#"{"pid":12,"tid":13,"name":"reader"}"#).unwrap();
+        assert_eq!(read, Process { pid: 12, tid: 13, outside: false, name: "reader".to_owned() });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 struct thread {
 	u64 waking, running, asked, called;
-	u64 noted; /* when what follows was read */
+	u64 noted; /* when `numbers`, `cgroup` and `name` were read */
 	struct numbers numbers;
 	u64 cgroup;
 	char name[16];
@@ -55,8 +55,8 @@ int BPF_PROG(softirq_begins, u32 kind)
 /* The kernel nests no more PID namespaces than that below the first. */
 #define NAMESPACES 32
 
-/* The number in the observer's PID namespace of what a `struct pid` at that address stands for; 0: it is in none of it. A function of
- * its own for the verifier, which would follow each place that asks through all namespaces. */
+/* The number in the observer's PID namespace of what the `struct pid` at that address stands for; 0: it is not in that.
+ * A function of its own for the verifier, which would follow each place that asks through all namespaces. */
 __noinline u32 number_here(u64 address)
 {
 	const struct pid *pid = (const void *)address;
