@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_systems_programs_are_found_by_users_too() {
-        assert_eq!(search_path(Some("/home/u/bin:/bin".into())), "/home/u/bin:/bin:/usr/sbin:/sbin");
+        assert_eq!(search_path(Some("/opt/bin:/bin".into())), "/opt/bin:/bin:/usr/sbin:/sbin");
         assert_eq!(search_path(None), "/usr/bin:/bin:/usr/sbin:/sbin");
         assert_eq!(search_path(Some(String::new())), search_path(None));
     }

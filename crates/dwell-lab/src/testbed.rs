@@ -216,6 +216,7 @@ impl Testbed {
         }
         self._sinks = cross::sinks(&self.wiring)?;
         self.counters = Some(Counters::open(&self.wiring)?);
+        let mut has_sources = false;
         for (way, part) in ways.into_iter().zip([0, 1 << 63]) {
             if !is_loaded(scenario, way.direction) {
                 continue;
@@ -228,13 +229,14 @@ impl Testbed {
                         self.workers().extend(started);
                         continue;
                     }
-                    if self.cautions.is_empty() {
-                        self.cautions.extend(cross::caution());
-                    }
+                    has_sources = true;
                     let started = cross::start(&self.wiring, way, index, spec, seed, self.cores, &self.stop)?;
                     self.workers().extend(started);
                 }
             }
+        }
+        if has_sources {
+            self.cautions.extend(cross::caution());
         }
         Ok(())
     }

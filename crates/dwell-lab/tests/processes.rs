@@ -1,6 +1,6 @@
 //! Labs in processes of their own: killed, without privileges, without the commands that they need.
 
-use dwell_core::{Bytes, Departure, Nanos, Path as _, Train};
+use dwell_core::{Bytes, Departure, Direction, Nanos, Path as _, Train};
 use dwell_lab::{Footing, Lab, LabOptions, enter_user_namespace};
 use dwell_sim::Scenario;
 use std::collections::BTreeSet;
@@ -20,6 +20,7 @@ fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("hold") => child(hold),
         Some("measure") => child(measure),
+        Some("loaded") => child(loaded),
         Some("late") => child(late),
         Some("unasked") => child(unasked),
         // What a test runner asks of a harness (`--list` and the like) is not for us.
@@ -48,9 +49,10 @@ fn run_all() {
     for path in [stage.path(), &program] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("a killed lab leaves nothing", a_killed_lab_leaves_nothing),
         ("an ordinary user has labs too", an_ordinary_user_has_labs_too),
+        ("an ordinary user has cross traffic too", an_ordinary_user_has_cross_traffic_too),
         ("without privileges one line says what to do", without_privileges_one_line_says_what_to_do),
         ("a missing command is named", a_missing_command_is_named),
         ("threads come too early", threads_come_too_early),
@@ -89,6 +91,26 @@ fn measure() -> Outcome {
         "{arrived} of 3, {}",
         if footing == Footing::Privileged { "privileged" } else { "user namespace" }
     );
+    Ok(())
+}
+
+/// Behind a token bucket, which takes `tc`, with others' traffic.
+fn loaded() -> Outcome {
+    let text = "name = 'loaded'\n[[links]]\nrate = '10 Mb/s'\n[[links.cross]]\nkind = 'poisson'\nload = 0.5\n\
+                size = '800 B'\n[lab]\ncarrier = 'tbf'\n";
+    enter_user_namespace()?;
+    let lab = Lab::up(&Scenario::parse("loaded.toml", text)?, LabOptions::default())?;
+    let mut path = lab.connect()?;
+    let mut cross = || {
+        let reading = path.reading(Direction::Forward)?.ok_or("a bucket has counters")?;
+        Ok::<_, Box<dyn std::error::Error>>((reading.at, reading.links[0].cross))
+    };
+    let (began, before) = cross()?;
+    thread::sleep(Duration::from_secs(1));
+    let (ended, after) = cross()?;
+    let load = (after - before) * 8.0 / (ended - began).as_secs_f64() / 10e6;
+    let caution = path.circumstances().notes.remove("lab caution").unwrap_or_default();
+    println!("{}, {caution}", if (0.3..0.7).contains(&load) { "half".to_owned() } else { load.to_string() });
     Ok(())
 }
 
@@ -192,6 +214,18 @@ fn an_ordinary_user_has_labs_too(program: &Path) {
     if !refused(&told) {
         assert_eq!(told, "3 of 3, user namespace");
         assert!(output.status.success());
+    }
+}
+
+fn an_ordinary_user_has_cross_traffic_too(program: &Path) {
+    // As Debian has it for users: `tc` is not there.
+    let output = run(program, "loaded", |command| {
+        as_ordinary_user(command);
+        command.env("PATH", "/usr/bin:/bin");
+    });
+    let told = said(&output);
+    if !refused(&told) {
+        assert!(told.starts_with("half, ") && told.contains("net.core.wmem_max"), "{told}");
     }
 }
 
